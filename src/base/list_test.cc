@@ -71,7 +71,7 @@ TEST_F(List, AppendingKeepsBothOrdersAndEmptiesTheOther) {
     EXPECT_EQ(drained(list_), (std::vector{0, 1, 2, 3, 4}));
 }
 
-TEST_F(List, AppendingToAndFromAnEmptyListIsNoSpecialCase) {
+TEST_F(List, AppendWorksToAndFromAnEmptyList) {
     fifo<node> other;
     list_.append(other);
     EXPECT_TRUE(list_.empty());
@@ -82,7 +82,7 @@ TEST_F(List, AppendingToAndFromAnEmptyListIsNoSpecialCase) {
     EXPECT_EQ(drained(list_), std::vector{0});
 }
 
-TEST_F(List, OnAStackTheNewestLeavesFirst) {
+TEST_F(List, AStackPopsTheNewestFirst) {
     lifo<node> stack;
     EXPECT_TRUE(stack.empty());
     EXPECT_EQ(stack.pop(), nullptr);
@@ -96,7 +96,7 @@ TEST_F(List, OnAStackTheNewestLeavesFirst) {
     EXPECT_TRUE(stack.empty());
 }
 
-TEST_F(List, AStackTakesAllOfABatch) {
+TEST_F(List, AStackTakesABatchInItsOrder) {
     lifo<node> stack;
     stack.push(&nodes_[0]);
     for (int i = 1; i < 4; ++i) list_.push_back(&nodes_[i]);
@@ -113,7 +113,7 @@ struct far_node {
     far_node* behind = nullptr;
 };
 
-TEST(LongList, EachNodeKnowsOneSomePlacesBehind) {
+TEST(LongList, EachNodeLinksToANodeSeveralPlacesLater) {
     constexpr int n = 20;
     far_node nodes[n];
     far_node* all[n];

@@ -20,7 +20,7 @@ std::vector<uint32_t> first(uint64_t seed, int n) {
 
 TEST(Prng, TheSameSeedGivesTheSameNumbers) { EXPECT_EQ(first(7, 1000), first(7, 1000)); }
 
-TEST(Prng, NeighbouringSeedsGiveOtherNumbers) {
+TEST(Prng, AdjacentSeedsGiveDifferentNumbers) {
     EXPECT_NE(first(7, 10), first(8, 10));
     EXPECT_NE(first(0, 10), first(1, 10));
 }

@@ -10,7 +10,7 @@
 namespace weft::detail {
 namespace {
 
-TEST(Place, SaysWhatItWasMadeOf) {
+TEST(Place, ReturnsItsFileLineAndFunction) {
     const std::source_location at = place_of("file.c", 42, "serve");
     EXPECT_STREQ(at.file_name(), "file.c");
     EXPECT_STREQ(at.function_name(), "serve");
@@ -18,12 +18,12 @@ TEST(Place, SaysWhatItWasMadeOf) {
     EXPECT_EQ(at.column(), 0U);
 }
 
-TEST(Place, WithoutAFileItIsUnknown) {
+TEST(Place, AMissingFileOrFunctionIsAQuestionMark) {
     EXPECT_STREQ(place_of(nullptr, 1, "f").file_name(), "?");
     EXPECT_STREQ(place_of("file.c", 1, nullptr).function_name(), "?");
 }
 
-TEST(Place, TheSamePlaceIsKeptOnce) {
+TEST(Place, EqualPlacesAreStoredOnce) {
     const char* file = "same.c";
     const std::source_location first = place_of(file, 7, "f");
     const std::source_location second = place_of(file, 7, "f");
@@ -31,7 +31,7 @@ TEST(Place, TheSamePlaceIsKeptOnce) {
     EXPECT_EQ(place_of(file, 8, "f").line(), 8U);
 }
 
-TEST(Place, ManyThreadsFindTheirPlacesAndATableThatIsFullOnlyLosesNames) {
+TEST(Place, AFullTableLosesOnlyFunctionNames) {
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
     for (int t = 0; t < 4; ++t) {

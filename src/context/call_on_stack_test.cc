@@ -89,7 +89,7 @@ private:
     fiber* caller_ = &own_fiber_;
 };
 
-TEST(CallOnStack, CallsTheFunctionThereAndComesBack) {
+TEST(CallOnStack, CallsTheFunctionOnTheOtherStack) {
     other_stack other;
     const void* there = nullptr;
     int calls = 0;

@@ -175,7 +175,7 @@ TEST_P(ContextSwitch, StartsTheEntryWithItsArgumentAndTheFirstBaton) {
 
 // A function's frame address is a frame record below the caller's stack pointer, which the ABI
 // aligns.
-TEST_P(ContextSwitch, StartsTheEntryOnAnAlignedStackWhereverTheTopIs) {
+TEST_P(ContextSwitch, AlignsTheStackOfTheEntryForEveryTop) {
     for (std::size_t below = 0; below < 33; ++below) {
         side one(GetParam().there, GetParam().back);
         one.begin(

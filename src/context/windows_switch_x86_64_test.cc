@@ -198,7 +198,7 @@ protected:
     }
 };
 
-TEST_F(WindowsSwitch, KeepsEveryRegisterThatTheConventionSaysAndHandsTheBatonOver) {
+TEST_F(WindowsSwitch, KeepsEveryNonvolatileRegisterAndTheBaton) {
     make(reinterpret_cast<void (*)()>(&overwrite));
     for (uint64_t i = 0; i < 2; ++i) {
         kept_registers before;
@@ -216,7 +216,7 @@ TEST_F(WindowsSwitch, KeepsEveryRegisterThatTheConventionSaysAndHandsTheBatonOve
     EXPECT_EQ(misaligned_, 0U);
 }
 
-TEST_F(WindowsSwitch, ChangesTheBoundsOfTheStackInTheInformationBlock) {
+TEST_F(WindowsSwitch, UpdatesTheStackBoundsInTheInformationBlock) {
     make(reinterpret_cast<void (*)()>(&overwrite));
     weft_windows_switch(&mine_, &other_, nullptr);
     EXPECT_EQ(found_[0], (bounds{top(), 0, 0})) << "of a context that has just been made";

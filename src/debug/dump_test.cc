@@ -29,7 +29,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-TEST(Form, IsToldFromOtherForms) {
+TEST(Form, MatchesOnlyTextsOfThatForm) {
     EXPECT_TRUE(has_form("P12 at 0x1f: what ever", "P%d at 0x%x: %s"));
     EXPECT_TRUE(has_form("P1 at 0x1f: ", "P%d at 0x%x: %s"));
     EXPECT_FALSE(has_form("P at 0x1f: x", "P%d at 0x%x: %s"));
@@ -178,7 +178,7 @@ TEST_F(Dump, NamesWhatEachGWaitsFor) {
     });
 }
 
-TEST_F(Dump, TellsHowLongAGWaits) {
+TEST_F(Dump, ShowsHowLongAGHasWaited) {
     rt_.run([&] {
         const chan<int> c;
         park("patient", [&] { c.recv(); });
@@ -199,7 +199,7 @@ TEST_F(Dump, TellsHowLongAGWaits) {
     });
 }
 
-TEST_F(Dump, AGThatHasNotRunYetIsRunnableAndNotStarted) {
+TEST_F(Dump, ANewGIsShownAsRunnableAndNotStarted) {
     rt_.run([&] {
         all_.go({.name = "fresh"}, [] {});
         const std::vector<std::string> section = section_of(dump(), "fresh");
@@ -210,7 +210,7 @@ TEST_F(Dump, AGThatHasNotRunYetIsRunnableAndNotStarted) {
     });
 }
 
-TEST_F(Dump, AGWithALargerStackIsNotStartedEither) {
+TEST_F(Dump, AGWithALargerStackIsShownAsNotStarted) {
     rt_.run([&] {
         all_.go({.name = "large", .stack_size = std::size_t{1} << 20}, [] {});
         EXPECT_TRUE(has_line(section_of(dump(), "large"), "(not started)"));
@@ -235,7 +235,7 @@ TEST_F(Dump, AGThatHasYieldedIsRunnableWithItsFrames) {
     });
 }
 
-TEST_F(Dump, ARunningGSaysWhereAndWhoAsksShowsItsFrames) {
+TEST_F(Dump, ARunningGShowsItsThreadAndTheCallerItsFrames) {
     rt_.run([&] {
         const std::vector<std::string> section = section_of(dump(), "run");
         ASSERT_GE(section.size(), 6U);
@@ -282,7 +282,7 @@ TEST_F(Dump, AGWithoutANameIsANumber) {
     });
 }
 
-TEST_F(Dump, AFinishedGIsNotThere) {
+TEST_F(Dump, OmitsAFinishedG) {
     rt_.run([&] {
         all_.go({.name = "gone"}, [] {});
         all_.wait();
@@ -292,7 +292,7 @@ TEST_F(Dump, AFinishedGIsNotThere) {
     });
 }
 
-TEST_F(Dump, TellsWhoStartedAGAndWhere) {
+TEST_F(Dump, ShowsTheStarterOfAGAndThePlace) {
     rt_.run([&] {
         const chan<int> c;
         const int line = __LINE__ + 1;
@@ -372,7 +372,7 @@ TEST_F(Dump, TheFramesOfAParkedGAreThoseOfTheWaitingFunctions) {
     asm volatile("" ::: "memory");
 }
 
-TEST_F(Dump, ADeepStackIsCutAndSaysSo) {
+TEST_F(Dump, TruncatesADeepStackWithAnEllipsis) {
     rt_.run([&] {
         const chan<int> c;
         park("deep", [&] { wait_deep(200, c); });
@@ -395,7 +395,7 @@ TEST_F(Dump, TheEntryIsAnAddressInThisProgram) {
     });
 }
 
-TEST_F(Dump, SaysWhoIsPinned) {
+TEST_F(Dump, MarksAPinnedG) {
     rt_.run([&] {
         const chan<int> gate;
         all_.go({.name = "bound"}, [gate] {
@@ -409,7 +409,7 @@ TEST_F(Dump, SaysWhoIsPinned) {
     });
 }
 
-TEST_F(Dump, SaysWhoseClassIsNotTheNormalOne) {
+TEST_F(Dump, ShowsEveryClassExceptNormal) {
     rt_.run([&] {
         const chan<int> gate;
         for (const auto& [name, p] : {std::pair{"first", priority::high}, {"last", priority::low}}) {
@@ -426,18 +426,18 @@ TEST_F(Dump, SaysWhoseClassIsNotTheNormalOne) {
 
 // ---- The runtime that is dumped.
 
-TEST(DumpOf, AStoppedRuntimeIsNothing) {
+TEST(DumpOf, AStoppedRuntimeIsEmpty) {
     runtime rt({.procs = 1});
     rt.stop();
     EXPECT_EQ(written_by([&](int fd) { rt.dump(fd); }), "");
 }
 
-TEST(DumpOf, AProcessWithoutARuntimeSaysSo) {
+TEST(DumpOf, AProcessWithoutARuntimeIsOneLine) {
     EXPECT_EQ(written_by([](int fd) { weft::dump(fd); }),
               "weft: no runtime has been started, so there is nothing to dump\n");
 }
 
-TEST(DumpOf, MainIsWhatAPlainThreadGets) {
+TEST(DumpOf, APlainThreadShowsTheRuntimeOfMain) {
     const int code = weft::main({.procs = 2}, [] {
         std::string text;
         std::thread plain([&] { text = written_by([](int fd) { weft::dump(fd); }); });
@@ -447,7 +447,7 @@ TEST(DumpOf, MainIsWhatAPlainThreadGets) {
     EXPECT_EQ(code, 0);
 }
 
-TEST(DumpOf, AClosedFileDescriptorIsNoHarm) {
+TEST(DumpOf, IgnoresAClosedDescriptor) {
     runtime rt({.procs = 1});
     rt.run([] { weft::dump(-1); });
 }

@@ -75,7 +75,7 @@ TEST(SchedulingLatency, SeesALongWaitForTheOnlyP) {
 }
 
 // One G of each kind, on its own P where it needs one.
-TEST(Stats, TellsGsByWhatTheyDo) {
+TEST(Stats, CountsGsByState) {
     runtime rt({.procs = 2});
     std::atomic<bool> over{false};
     std::atomic<int> there{0};
@@ -107,7 +107,7 @@ TEST(Stats, TellsGsByWhatTheyDo) {
     });
 }
 
-TEST(Stats, CountsWhatIsQueued) {
+TEST(Stats, CountsQueuedGs) {
     runtime rt({.procs = 1});
     const auto [all, procs] = rt.run([&] {
         for (int i = 0; i < 10; ++i) go([] {});
@@ -137,7 +137,7 @@ TEST(Stats, CountsHandOffs) {
 }
 
 // At most two live: one that starts another and waits for it.
-TEST(Stats, NoMoreAreAliveThanThereWereAtAnyTime) {
+TEST(Stats, LiveNeverExceedsTheTrueCount) {
     runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> over = false;
     rt.go([&] {

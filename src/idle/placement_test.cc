@@ -8,14 +8,14 @@
 namespace weft::detail {
 namespace {
 
-TEST(CpuCensus, HoldersOnCpusOfTheirOwnShareNone) {
+TEST(CpuCensus, HoldersOnDifferentCpusDoNotShare) {
     cpu_census census;
     for (const uint32_t cpu : {0U, 1U, 63U, 64U, os::cpus_max - 1}) census.add_holder(cpu);
     EXPECT_FALSE(census.any_shares());
     EXPECT_EQ(census.size(), 5U);
 }
 
-TEST(CpuCensus, TwoOnOneCpuShareIt) {
+TEST(CpuCensus, TwoHoldersOnOneCpuShareIt) {
     cpu_census census;
     for (const uint32_t cpu : {3U, 5U, 3U}) census.add_holder(cpu);
     EXPECT_TRUE(census.any_shares());
@@ -24,7 +24,7 @@ TEST(CpuCensus, TwoOnOneCpuShareIt) {
     EXPECT_FALSE(census.shares(4));
 }
 
-TEST(CpuCensus, ThoseWhosePlaceIsUnknownAreLeftAlone) {
+TEST(CpuCensus, IgnoresThreadsOnAnUnknownCpu) {
     cpu_census census;
     census.add_holder(os::no_cpu);
     census.add_holder(os::no_cpu);
@@ -51,7 +51,7 @@ TEST(CpuCensus, ACpuWithAHolderIsNotBetter) {
 }
 
 // Otherwise the system would move it back.
-TEST(CpuCensus, ACpuWithAsManyIsNotBetter) {
+TEST(CpuCensus, ACpuWithEquallyManyHogsIsNotBetter) {
     cpu_census census;
     census.add_holder(0);
     census.add_holder(0);
@@ -62,7 +62,7 @@ TEST(CpuCensus, ACpuWithAsManyIsNotBetter) {
     EXPECT_EQ(census.better_than(0), 1U) << "three against two";
 }
 
-TEST(CpuCensus, TheFewerHogsTheBetter) {
+TEST(CpuCensus, ACpuWithFewerHogsIsBetter) {
     cpu_census census;
     for (const uint32_t cpu : {0U, 0U, 0U}) census.add_holder(cpu);
     for (const uint32_t cpu : {5U, 5U, 7U, 9U, 9U}) census.add_hog(cpu);

@@ -30,7 +30,7 @@ TEST(SentinelBackoff, ThePeriodDoublesUpToTheLongest) {
     EXPECT_EQ(periods(true, {1, 7, 1, 1000}), wanted);
 }
 
-TEST(SentinelBackoff, GoesFarAfterFourLooksInARowThatSawNothing) {
+TEST(SentinelBackoff, StopsAfterFourEmptyScansInARow) {
     for (const bool stays : {false, true}) {
         EXPECT_FALSE(goes_far(stays, {0, 0, 0}));
         EXPECT_TRUE(goes_far(stays, {0, 0, 0, 0}));
@@ -38,12 +38,12 @@ TEST(SentinelBackoff, GoesFarAfterFourLooksInARowThatSawNothing) {
     EXPECT_FALSE(goes_far(false, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}));
 }
 
-TEST(SentinelBackoff, ComesBackNear) {
+TEST(SentinelBackoff, WorkResetsThePeriod) {
     EXPECT_EQ(periods(false, {0, 0, 0, 0, 1, 1}),
               (std::vector<int64_t>{200'000, 400'000, 400'000, never, 100'000, 200'000}));
 }
 
-TEST(SentinelBackoff, OneThatStaysWantsAsManySchedulesAsLooks) {
+TEST(SentinelBackoff, AStayingSentinelNeedsAScheduleForEachScan) {
     EXPECT_FALSE(goes_far(true, {1, 1, 1, 1, 1, 1, 1, 1}));
     EXPECT_FALSE(goes_far(true, {0, 2, 0, 2, 0, 2, 0, 2, 0, 2}));
     EXPECT_TRUE(goes_far(true, {0, 1, 0, 1, 0, 1, 0}));
@@ -51,7 +51,7 @@ TEST(SentinelBackoff, OneThatStaysWantsAsManySchedulesAsLooks) {
     EXPECT_TRUE(goes_far(true, {1000, 0, 0, 0, 0})) << "many at once are no credit";
 }
 
-TEST(SentinelBackoff, OneThatHasGoneFarStaysNoLonger) {
+TEST(SentinelBackoff, ASentinelThatStopsNoLongerStays) {
     sentinel_backoff look{.stays = true};
     for (int i = 0; i < sentinel_rounds; ++i) look.look_again(0);
     EXPECT_EQ(look.period_ns, never);

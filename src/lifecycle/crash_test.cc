@@ -74,12 +74,12 @@ void expect_left_out_and_told(report::patience p) {
     EXPECT_EQ(read_all(to), "at last\n");
 }
 
-TEST(Report, WithLittlePatienceLeavesOutWhatNobodyReads) { expect_left_out_and_told(report::patience::little); }
+TEST(Report, WithLittlePatienceDropsUnreadLines) { expect_left_out_and_told(report::patience::little); }
 
-TEST(Report, WhileReadLeavesOutWhatNobodyReads) { expect_left_out_and_told(report::patience::while_read); }
+TEST(Report, WhileReadDropsUnreadLines) { expect_left_out_and_told(report::patience::while_read); }
 
 // With a wait of its own for each piece, many pieces would wait long.
-TEST(Report, LittlePatienceIsForAllOfIt) {
+TEST(Report, LittlePatienceBoundsTheWholeReport) {
     const two_ends to = small_pipe();
     std::string got;
     {
@@ -120,9 +120,9 @@ std::string read_slowly(report::patience p) {
     return got + read_all(to);
 }
 
-TEST(Report, WithoutAnEndIsWrittenToTheEnd) { EXPECT_EQ(read_slowly(report::patience::endless), all_lines()); }
+TEST(Report, WithEndlessPatienceIsWrittenInFull) { EXPECT_EQ(read_slowly(report::patience::endless), all_lines()); }
 
-TEST(Report, WhileReadIsWrittenToTheEnd) {
+TEST(Report, WhileReadIsWrittenInFullToASlowReader) {
     // A busy machine may delay the reader for longer.
     test::eventually([] { return read_slowly(report::patience::while_read) == all_lines(); });
 }

@@ -17,7 +17,7 @@ TEST(DebugOptions, AreNoneByDefault) {
     EXPECT_FALSE(parse_debug_options(",,").random_seed);
 }
 
-TEST(DebugOptions, RandomHasASeedThatOneMayChoose) {
+TEST(DebugOptions, RandomAcceptsASeed) {
     EXPECT_TRUE(parse_debug_options("random").random_seed);
     EXPECT_EQ(parse_debug_options("random=77").random_seed, 77U);
     EXPECT_EQ(parse_debug_options("random=18446744073709551615").random_seed, UINT64_MAX);
@@ -51,7 +51,7 @@ TEST(DebugOptions, PlacementIsOnOrOff) {
     EXPECT_TRUE(parse_debug_options("placement=0,placement=1").placement) << "the last one counts";
 }
 
-TEST(DebugOptions, JunkIsSaidAndIgnored) {
+TEST(DebugOptions, JunkIsReportedAndIgnored) {
     const auto said = [](const char* text) {
         debug_options options;
         std::string line = test::stderr_of([&] { options = parse_debug_options(text); });
@@ -68,7 +68,7 @@ TEST(DebugOptions, JunkIsSaidAndIgnored) {
     EXPECT_EQ(said("random=1x"), "weft: RUN_DEBUG: random=\"1x\" is ignored: the value must be a number\n");
 }
 
-TEST(DebugOptions, OfTracesAndReports) {
+TEST(DebugOptions, ParsesTraceAndReportOptions) {
     const debug_options none = parse_debug_options("");
     EXPECT_EQ(none.trace_ms, 0U);
     EXPECT_EQ(none.watchdog_ms, 0U);
@@ -88,7 +88,7 @@ TEST(DebugOptions, OfTracesAndReports) {
     EXPECT_EQ(parse_debug_options("dumpsignal=12").dump_signal, 12);
 }
 
-TEST(DebugOptions, OfReportsThatMakeNoSenseAreSaidAndIgnored) {
+TEST(DebugOptions, InvalidReportOptionsAreReportedAndIgnored) {
     debug_options options;
     const std::string text = test::stderr_of([&] {
         options =

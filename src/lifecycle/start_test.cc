@@ -70,7 +70,7 @@ private:
     test::environment_variable thread_idle_{"RUN_THREAD_IDLE", nullptr};
 };
 
-TEST_F(Environment, UnsetItIsWhatTheMachineHas) {
+TEST_F(Environment, UnsetVariablesGiveTheDefaults) {
     const settings s = seen();
     EXPECT_EQ(s.procs, os::usable_cpus());
     EXPECT_EQ(s.stack_size, 256 * kib);
@@ -80,7 +80,7 @@ TEST_F(Environment, UnsetItIsWhatTheMachineHas) {
     EXPECT_EQ(said_, "");
 }
 
-TEST_F(Environment, IsTaken) {
+TEST_F(Environment, SetVariablesAreUsed) {
     ::setenv("RUN_MAXPROCS", "3", 1);
     ::setenv("RUN_STACK_MAX", "64k", 1);
     ::setenv("RUN_MAX_THREADS", "7", 1);
@@ -91,7 +91,7 @@ TEST_F(Environment, IsTaken) {
     EXPECT_EQ(said_, "");
 }
 
-TEST_F(Environment, IsTakenByMainToo) {
+TEST_F(Environment, MainUsesSetVariables) {
     ::setenv("RUN_MAXPROCS", "3", 1);
     EXPECT_EQ(weft::main([] { return static_cast<int>(stats().procs); }), 3);
 }
@@ -111,7 +111,7 @@ TEST_F(Environment, TimesMayBeShort) {
         "weft: RUN_SLICE=\"1us\" is not a time from 10us to 10s, in ms or with a unit (ns, us, ms, s); using 10ms\n");
 }
 
-TEST_F(Environment, ASignalThatCannotPreemptIsOneLineAndTheDefault) {
+TEST_F(Environment, AnUnusablePreemptSignalGivesTheDefault) {
     if (!os::can_interrupt) GTEST_SKIP() << "nothing is preempted by signals";
     ::setenv("RUN_PREEMPT_SIGNAL", "11", 1);
     seen();
@@ -128,7 +128,7 @@ TEST_F(Environment, OptionsHavePrecedence) {
     EXPECT_EQ(said_, "");
 }
 
-TEST_F(Environment, JunkIsOneLineEachAndTheDefault) {
+TEST_F(Environment, JunkGivesOneLineEachAndTheDefault) {
     ::setenv("RUN_MAXPROCS", "all", 1);
     ::setenv("RUN_STACK_MAX", "1 MB", 1);
     ::setenv("RUN_MAX_THREADS", "-1", 1);
@@ -143,7 +143,7 @@ TEST_F(Environment, JunkIsOneLineEachAndTheDefault) {
                          "weft: RUN_STACK_MAX=\"1 MB\" is not a number from 16384 to 67108864; using 262144\n");
 }
 
-TEST_F(Environment, TooLittleIsTheDefault) {
+TEST_F(Environment, AValueBelowTheRangeGivesTheDefault) {
     ::setenv("RUN_MAXPROCS", "0", 1);
     ::setenv("RUN_STACK_MAX", "16383", 1);
     ::setenv("RUN_MAX_THREADS", "0", 1);
@@ -154,7 +154,7 @@ TEST_F(Environment, TooLittleIsTheDefault) {
     EXPECT_EQ(test::lines_of(said_).size(), 3U);
 }
 
-TEST_F(Environment, TooMuchIsTheMost) {
+TEST_F(Environment, AValueAboveTheRangeGivesTheMaximum) {
     // 2 TiB of address space for stacks: 14 GB of an emulator's memory.
     if (!test::untouched_pages_are_free()) GTEST_SKIP() << "the emulator keeps notes on every page of the stacks";
     ::setenv("RUN_MAXPROCS", "1025", 1);
@@ -170,7 +170,7 @@ TEST_F(Environment, TooMuchIsTheMost) {
               "weft: RUN_STACK_MAX=1G is more than 67108864; using 67108864\n");
 }
 
-TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
+TEST_F(Environment, TheEndsOfTheRangesAreValid) {
     ::setenv("RUN_MAXPROCS", "1", 1);
     ::setenv("RUN_STACK_MAX", "16k", 1);
     ::setenv("RUN_MAX_THREADS", "1", 1);
@@ -190,7 +190,7 @@ TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
 }
 
 // A blocking call needs one more thread.
-TEST_F(Environment, ThereAreFewerProcessorsThanThreads) {
+TEST_F(Environment, TheThreadLimitExceedsTheNumberOfProcessors) {
     ::setenv("RUN_MAX_THREADS", "6", 1);
     EXPECT_EQ(seen({.procs = 5}).procs, 5U);
     EXPECT_EQ(said_, "");
@@ -202,7 +202,7 @@ TEST_F(Environment, ThereAreFewerProcessorsThanThreads) {
     EXPECT_EQ(rt.procs(), 5U);
 }
 
-TEST_F(Environment, AtMostThatManyThreadsAreStarted) {
+TEST_F(Environment, TheThreadLimitBoundsStartedThreads) {
     for (const char* most : {"1", "2"}) {
         ::setenv("RUN_MAX_THREADS", most, 1);
         runtime rt({.procs = 8});
@@ -215,7 +215,7 @@ TEST_F(Environment, AtMostThatManyThreadsAreStarted) {
     }
 }
 
-TEST(RuntimeOptions, WhatCannotBeIsInvalid) {
+TEST(RuntimeOptions, ValuesOutOfRangeThrow) {
     EXPECT_THROW(runtime({.procs = 1025}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 16 * kib - 1}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 64 * mib + 1}), std::invalid_argument);
@@ -228,7 +228,7 @@ TEST(RuntimeOptions, WhatCannotBeIsInvalid) {
     EXPECT_EQ(weft::main({.procs = 1}, [] { return 4; }), 4) << "a main that failed is over";
 }
 
-TEST(RuntimeOptions, StacksHaveTheSizeThatWasAskedFor) {
+TEST(RuntimeOptions, StacksHaveTheRequestedSize) {
     for (const std::size_t size : {16 * kib, 256 * kib, 3 * mib, 64 * mib}) {
         runtime rt({.procs = 1, .stack_size = size});
         EXPECT_GE(rt.run([] { return current_m()->g->stack->size(); }), size);
@@ -236,7 +236,7 @@ TEST(RuntimeOptions, StacksHaveTheSizeThatWasAskedFor) {
 }
 
 // In ns, and modulo 2^64, they would be 20 ms.
-TEST(RuntimeOptions, AWatchdogMayAllowMoreThanAnybodyWillSee) {
+TEST(RuntimeOptions, AHugeWatchdogTimeDoesNotOverflow) {
     const std::chrono::milliseconds allowed((int64_t{1} << 58) + 20);
     const std::string said = test::stderr_of([&] {
         runtime rt({.procs = 1, .watchdog = allowed});
@@ -260,7 +260,7 @@ TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
     }
 }
 
-TEST(SpawnOptions, AStackIsAtLeastAsLargeAsWasAskedFor) {
+TEST(SpawnOptions, AStackHasAtLeastTheRequestedSize) {
     runtime rt({.procs = 1});
     rt.run([] {
         for (const std::size_t size :
@@ -276,7 +276,7 @@ TEST(SpawnOptions, AStackIsAtLeastAsLargeAsWasAskedFor) {
     });
 }
 
-TEST(SpawnOptions, AStackBeyondTheLargestIsInvalid) {
+TEST(SpawnOptions, AStackAboveTheLargestClassThrows) {
     runtime rt({.procs = 1});
     rt.run([] {
         try {
@@ -303,7 +303,7 @@ TEST(SpawnOptions, ANameIsCutAt31Bytes) {
 
 // An external thread pushes work, takes an idle P for it, and is about to start an M when the
 // runtime stops.
-TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
+TEST(Stopping, WaitsForAnMThatAnExternalThreadStarts) {
     runtime rt({.procs = 2});
     scheduler& s = *rt.run([] { return current_m()->home; });
     s.pin();
@@ -326,7 +326,7 @@ TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
 }
 
 // In its own process: what it leaves behind makes later checks less strict.
-TEST(StoppingDeathTest, StragglersThatCameBackMeanwhileAreNotTakenForAPlainThread) {
+TEST(StoppingDeathTest, AReturningStragglerIsNotTakenForAPlainThread) {
     if (test::emulated) GTEST_SKIP() << "which cannot start the test anew";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(

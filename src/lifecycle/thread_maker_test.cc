@@ -19,7 +19,7 @@ void* count_up(void* counter) {
     return nullptr;
 }
 
-TEST(ThreadMaker, WithoutItsThreadTheCallerMakesThem) {
+TEST(ThreadMaker, WithoutItsThreadTheCallerCreatesThreads) {
     thread_maker maker;
     std::atomic<int> ran{0};
     os::thread_id id = 0;
@@ -29,7 +29,7 @@ TEST(ThreadMaker, WithoutItsThreadTheCallerMakesThem) {
     maker.end();
 }
 
-TEST(ThreadMaker, PassesOnWhatWentWrong) {
+TEST(ThreadMaker, ReportsAFailureToItsCaller) {
     thread_maker maker;
     os::fail_nth_for_test(os::failure::thread, 1);
     maker.start();  // fails

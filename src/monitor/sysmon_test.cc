@@ -54,12 +54,12 @@ protected:
     scheduler* s_;
 };
 
-TEST_F(Sysmon, LooksAgainForACallThatComesWhileItLooks) {
+TEST_F(Sysmon, RescansForACallThatBeginsDuringItsScan) {
     for (int i = 0; i < 50; ++i) call_during_a_look();
 }
 
 // Whoever runs is the only one who could poll, again and again: it is called for that, and then looks as often as that takes, and no more.
-TEST_F(Sysmon, LooksSeldomWhileSingleRequestsComeFromThePoller) {
+TEST_F(Sysmon, ScansRarelyWhilePolledRequestsArrive) {
     auto [near, far] = net::unix_stream::pair();
     rt_.go([s = std::move(far)]() mutable {
         char b[1];

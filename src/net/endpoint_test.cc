@@ -15,7 +15,7 @@
 namespace weft::net {
 namespace {
 
-TEST(Endpoint, WhatIsWrittenIsReadAgain) {
+TEST(Endpoint, ParseAndToStringRoundTrip) {
     for (const char* text : {"127.0.0.1:80", "0.0.0.0:0", "255.255.255.255:65535", "[::1]:443", "[2001:db8::1]:1",
                              "[fe80::1%7]:80", "[::]:0"}) {
         const auto parsed = endpoint::parse(text);
@@ -25,7 +25,7 @@ TEST(Endpoint, WhatIsWrittenIsReadAgain) {
     }
 }
 
-TEST(Endpoint, WithoutAnAddressItIsEveryOne) {
+TEST(Endpoint, WithoutAnAddressItIsTheWildcard) {
     const endpoint all(":8080");
     EXPECT_TRUE(all.is_any());
     EXPECT_EQ(all.port(), 8080);
@@ -42,7 +42,7 @@ TEST(Endpoint, TheScopeMayBeAnInterfacesName) {
     EXPECT_NE(parsed->scope(), 0U);
 }
 
-TEST(Endpoint, WhatIsNoneIsRefused) {
+TEST(Endpoint, InvalidTextsAreRefused) {
     using namespace std::string_literals;
     std::string far_too_long(1000, '1');
     far_too_long += ":80";
@@ -63,7 +63,7 @@ TEST(Endpoint, WhatIsNoneIsRefused) {
 }
 
 // Its message ended where the 0 was, and did not say what was wrong.
-TEST(Endpoint, ARefusalOfATextWithAZeroSaysWhy) {
+TEST(Endpoint, TheErrorForATextWithAZeroByteIsComplete) {
     using namespace std::string_view_literals;
     try {
         static_cast<void>(endpoint("1.2.3.4\0:80"sv));
@@ -76,7 +76,7 @@ TEST(Endpoint, ARefusalOfATextWithAZeroSaysWhy) {
 }
 
 // Texts that are nearly right: each is refused, or is an address that reads the same when it is written.
-TEST(Endpoint, WhateverIsReadCanBeWritten) {
+TEST(Endpoint, EveryParsedTextRoundTrips) {
     constexpr std::array<std::string_view, 8> from{
         "127.0.0.1:80", "[::1]:443",           "[2001:db8::1]:1",         "[fe80::1%7]:80",
         ":8080",        "[::ffff:10.1.2.3]:5", "[1:2:3:4:5:6:7:8]:65535", "0.0.0.0:0"};
@@ -106,7 +106,7 @@ TEST(Endpoint, WhateverIsReadCanBeWritten) {
     EXPECT_GT(understood, 10'000);
 }
 
-TEST(Endpoint, AnIpv4PeerOfASocketOfBothIsItself) {
+TEST(Endpoint, ADualStackSocketReportsAnIPv4PeerAsIPv4) {
     const std::array<uint8_t, 16> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3};
     EXPECT_EQ(detail::socket_address(endpoint(mapped, 5)).to_endpoint(), endpoint("10.1.2.3:5"));
     EXPECT_FALSE(detail::socket_address().to_endpoint());

@@ -82,7 +82,7 @@ protected:
     int other_ = -1;
 };
 
-TEST_F(PollDesc, ThereIsOneForEachNumberAndNoneBeyond) {
+TEST_F(PollDesc, EachValidNumberHasItsOwn) {
     EXPECT_EQ(poll_desc::of(fd_), desc_);
     EXPECT_EQ(desc_->fd(), fd_);
     EXPECT_NE(poll_desc::of(fd_ + 1), desc_);
@@ -98,7 +98,7 @@ TEST_F(PollDesc, AnEdgeBeforeTheWaitEndsIt) {
     EXPECT_EQ(desc_->in.wait_after(seen, wait_reason::fd_readable, never), wait_result::served);
 }
 
-TEST_F(PollDesc, EachDirectionHasItsOwn) {
+TEST_F(PollDesc, EachDirectionHasItsOwnWaiters) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     const uint32_t in = desc_->in.edges();
     const uint32_t out = desc_->out.edges();
@@ -111,7 +111,7 @@ TEST_F(PollDesc, EachDirectionHasItsOwn) {
     EXPECT_EQ(desc_->out.edges(), out + 2 * poll_side::edge);
 }
 
-TEST_F(PollDesc, AnEdgeWakesOneAndWhoHasFoundSomethingTheNext) {
+TEST_F(PollDesc, AnEdgeWakesOneWaiterWhichWakesTheNext) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     std::atomic<int> through = 0;
     std::vector<std::thread> waiters;
@@ -141,7 +141,7 @@ TEST_F(PollDesc, CloseWakesAll) {
     EXPECT_FALSE(file_is_open(fd_));
 }
 
-TEST_F(PollDesc, TheFileIsClosedWhenTheLastHasLeft) {
+TEST_F(PollDesc, TheLastUserClosesTheFile) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     ASSERT_TRUE(desc_->enter(generation_));
     ASSERT_TRUE(desc_->enter(generation_));
@@ -158,7 +158,7 @@ TEST_F(PollDesc, TheFileIsClosedWhenTheLastHasLeft) {
 }
 
 // The number is reused at once.
-TEST_F(PollDesc, ALateEventOfTheFileBeforeIsDropped) {
+TEST_F(PollDesc, ALateEventOfThePreviousFileIsDropped) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     const uint64_t old = token();
     desc_->close(generation_);
@@ -179,7 +179,7 @@ TEST_F(PollDesc, ALateEventOfTheFileBeforeIsDropped) {
     EXPECT_EQ(desc_->in.edges(), in + poll_side::edge);
 }
 
-TEST_F(PollDesc, DrainedUntilTheNextEdge) {
+TEST_F(PollDesc, StaysDrainedUntilTheNextEdge) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     const uint32_t seen = desc_->in.edges();
     EXPECT_FALSE(desc_->in.is_drained(seen));
@@ -192,7 +192,7 @@ TEST_F(PollDesc, DrainedUntilTheNextEdge) {
     EXPECT_FALSE(desc_->in.is_drained(desc_->in.edges())) << "the end is still to be read";
 }
 
-TEST_F(PollDesc, ANewDeadlineBringsNothingToRead) {
+TEST_F(PollDesc, ANewDeadlineKeepsTheDrainedState) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     desc_->in.set_drained(desc_->in.edges());
     desc_->look_again(desc_->in, generation_);
@@ -208,7 +208,7 @@ TEST_F(PollDesc, ANewDeadlineBringsNothingToRead) {
     EXPECT_FALSE(desc_->in.is_drained(desc_->in.edges())) << "there is something since";
 }
 
-TEST_F(PollDesc, ItIsAddedOnceAndAnErrorSaysWhy) {
+TEST_F(PollDesc, IsAddedToOnePollerOnceAndReturnsErrors) {
     poller_.fails = ENOSPC;
     EXPECT_EQ(desc_->add_to(poller_), ENOSPC);
     EXPECT_EQ(desc_->home(), nullptr);
@@ -220,13 +220,13 @@ TEST_F(PollDesc, ItIsAddedOnceAndAnErrorSaysWhy) {
 }
 
 // An earlier file with this number lives on elsewhere, and is still in the poller.
-TEST_F(PollDesc, WhatIsLeftInThePollerUnderTheNumberMakesRoom) {
+TEST_F(PollDesc, AStalePollerEntryIsReplaced) {
     poller_.added[fd_] = 12345;
     EXPECT_EQ(desc_->add_to(poller_), 0);
     EXPECT_NE(token(), 12345U);
 }
 
-TEST_F(PollDesc, APollerThatEndsLeavesItsDescriptors) {
+TEST_F(PollDesc, APollerThatEndsReleasesItsDescriptors) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     std::atomic<int> through = 0;
     std::thread t = waiter(desc_->in, through);
@@ -240,7 +240,7 @@ TEST_F(PollDesc, APollerThatEndsLeavesItsDescriptors) {
     poll_desc::abandon(another);
 }
 
-TEST_F(PollDesc, DetachedItLivesOn) {
+TEST_F(PollDesc, ADetachedFileStaysOpen) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     ASSERT_TRUE(desc_->enter(generation_));
     EXPECT_EQ(desc_->detach(generation_), -1) << "it is used";
@@ -254,7 +254,7 @@ TEST_F(PollDesc, DetachedItLivesOn) {
 }
 
 // Late calls on a closed socket, whose number another one has, must not count as users of that one.
-TEST_F(PollDesc, WhoIsRefusedIsInNobodysWay) {
+TEST_F(PollDesc, ARefusedCallDoesNotCountAsAUser) {
     const uint32_t closed = generation_;
     EXPECT_EQ(desc_->detach(closed), fd_);
     constexpr int late_calls = 3'000'000;  // longer than the system lets one of two threads run alone
@@ -291,7 +291,7 @@ TEST_F(PollDesc, ABorrowedFileIsNotClosed) {
 }
 
 // Its owner has closed it without notice, and a new file has its number.
-TEST_F(PollDesc, OpeningEndsABorrowedOneOfTheNumber) {
+TEST_F(PollDesc, OpeningEndsABorrowOfTheNumber) {
     poll_desc* d = poll_desc::of(other_);
     const uint32_t borrowed = d->borrow();
     std::atomic<int> through = 0;
@@ -307,7 +307,7 @@ TEST_F(PollDesc, OpeningEndsABorrowedOneOfTheNumber) {
 }
 
 // A borrower added the file before its opener called open().
-TEST_F(PollDesc, WhatABorrowerHasAddedIsTakenOffByWhoOpens) {
+TEST_F(PollDesc, OpeningRemovesThePollerEntryOfABorrower) {
     poll_desc* d = poll_desc::of(other_);
     ASSERT_NE(d->borrow(), 0U);
     ASSERT_EQ(d->add_to(poller_), 0);
@@ -317,7 +317,7 @@ TEST_F(PollDesc, WhatABorrowerHasAddedIsTakenOffByWhoOpens) {
     EXPECT_EQ(d->detach(opened), other_);
 }
 
-TEST_F(PollDesc, WhoIsTimedOutIsOffTheQueue) {
+TEST_F(PollDesc, ATimedOutWaiterLeavesTheQueue) {
     EXPECT_EQ(desc_->in.wait_after(desc_->in.edges(), wait_reason::fd_readable, now_ns() + 1'000'000),
               wait_result::timed_out);
     EXPECT_EQ(desc_->in.waiters_for_test(), 0U);
@@ -325,7 +325,7 @@ TEST_F(PollDesc, WhoIsTimedOutIsOffTheQueue) {
 }
 
 // Threads open, use and close descriptors whose numbers are reused at once.
-TEST_F(PollDesc, NumbersComeAndGo) {
+TEST_F(PollDesc, ReusedNumbersRefuseNoUser) {
     std::atomic<int> refused = 0;
     std::vector<std::thread> users;
     std::atomic<bool> over = false;

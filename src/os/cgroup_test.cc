@@ -92,7 +92,7 @@ TEST_F(Cgroup, AGroupThatCannotBeReadDoesNotHideItsAncestors) {
     EXPECT_DOUBLE_EQ(quota("0::/a/gone/too\n"), 4);
 }
 
-TEST_F(Cgroup, AFolderBesideTheMountIsNotLookedAt) {
+TEST_F(Cgroup, AFolderOutsideTheMountIsNotRead) {
     put("../cpu.max", "100000 100000\n");
     put("a/cpu.max", "max 100000\n");
     EXPECT_EQ(quota("0::/a\n"), 0);
@@ -115,7 +115,7 @@ TEST_F(Cgroup, Version1TightestAncestorCounts) {
     EXPECT_DOUBLE_EQ(quota("2:cpu:/a/b\n"), 4);
 }
 
-TEST_F(Cgroup, ControllersWhoseNamesMerelyBeginWithCpuAreNotTheCpuController) {
+TEST_F(Cgroup, OtherControllersThatBeginWithCpuAreIgnored) {
     put_v1("cpu/a", "100000\n", "100000\n");
     EXPECT_EQ(quota("2:cpuset:/a\n3:cpuacct:/a\n"), 0);
     EXPECT_DOUBLE_EQ(quota("2:cpuset,cpu:/a\n"), 1);
@@ -127,7 +127,7 @@ TEST_F(Cgroup, WithBothVersionsTheTighterQuotaCounts) {
     EXPECT_DOUBLE_EQ(quota("1:cpu,cpuacct:/a\n0::/a\n"), 5);
 }
 
-TEST_F(Cgroup, JunkIsNoQuota) {
+TEST_F(Cgroup, JunkCountsAsNoQuota) {
     put("a/cpu.max", "many few\n");
     EXPECT_EQ(quota("0::/a\n"), 0);
     put("a/cpu.max", "100000 0\n");
@@ -140,7 +140,7 @@ TEST_F(Cgroup, JunkIsNoQuota) {
     EXPECT_EQ(quota("no colon here\n0:one only\n\n0::/a\n"), 0);
 }
 
-TEST_F(Cgroup, APathBeyondAllLimitsIsNoQuota) {
+TEST_F(Cgroup, AnOverlongPathCountsAsNoQuota) {
     put("cpu.max", "100000 100000\n");
     EXPECT_EQ(quota("0::/" + std::string(8000, 'a') + "\n"), 0);
 }

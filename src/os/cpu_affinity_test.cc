@@ -35,13 +35,13 @@ cpu_mask only(uint32_t cpu) {
     return one;
 }
 
-TEST(CpuAffinity, TheWordSaysWhereTheThreadIs) {
+TEST(CpuAffinity, TheWordHoldsTheCpuOfTheThread) {
     const uint32_t* word = this_cpu_word();
     if (cpu_of(word) == no_cpu) GTEST_SKIP() << "this system does not say";
     test::eventually([&] { return cpu_of(word) == static_cast<uint32_t>(::sched_getcpu()); });
 }
 
-TEST(CpuAffinity, NothingIsKnownWithoutAWord) {
+TEST(CpuAffinity, WithoutAWordTheCpuIsUnknown) {
     EXPECT_EQ(cpu_of(nullptr), no_cpu);
     for (const int failed : {-1, -2}) {
         const auto word = static_cast<uint32_t>(failed);
@@ -57,7 +57,7 @@ TEST(CpuAffinity, AMaskHasNoCpusBeyondItsEnd) {
     EXPECT_FALSE(all.has(no_cpu));
 }
 
-TEST(CpuAffinity, AThreadMovesAndIsFreeToGo) {
+TEST(CpuAffinity, AMovedThreadKeepsItsMask) {
     const cpu_mask usual = own_mask();
     const uint32_t* word = this_cpu_word();
     if (cpu_of(word) == no_cpu) GTEST_SKIP() << "this system does not say where threads are";
@@ -68,7 +68,7 @@ TEST(CpuAffinity, AThreadMovesAndIsFreeToGo) {
     }
 }
 
-TEST(CpuAffinity, NoThreadMovesWhereItMayNotBe) {
+TEST(CpuAffinity, AThreadDoesNotMoveOutsideItsMask) {
     const cpu_mask usual = own_mask();
     EXPECT_FALSE(move_this_thread(cpus_max));
     EXPECT_FALSE(move_this_thread(no_cpu));
@@ -81,7 +81,7 @@ TEST(CpuAffinity, NoThreadMovesWhereItMayNotBe) {
     ASSERT_TRUE(write_cpu_mask(0, usual));
 }
 
-TEST(CpuAffinity, WhereAnotherThreadIsCanBeSeen) {
+TEST(CpuAffinity, TheCpuOfAnotherThreadIsReadable) {
     if (cpu_of(this_cpu_word()) == no_cpu) GTEST_SKIP() << "this system does not say where threads are";
     std::atomic<const uint32_t*> word = nullptr;
     std::atomic<int> tid = 0;

@@ -38,15 +38,15 @@ protected:
     std::string said_;
 };
 
-TEST_F(EnvNumber, AnUnsetVariableIsTheDefaultWithoutAWord) {
+TEST_F(EnvNumber, AnUnsetVariableGivesTheDefaultSilently) {
     ::unsetenv(variable);
     EXPECT_EQ(test::stderr_of([&] { number_ = env_number(variable, 1, 9, fallback); }), "");
     EXPECT_EQ(number_, fallback);
 }
 
-TEST_F(EnvNumber, AnEmptyVariableIsAsGoodAsUnset) { expect_silent("", fallback); }
+TEST_F(EnvNumber, AnEmptyVariableCountsAsUnset) { expect_silent("", fallback); }
 
-TEST_F(EnvNumber, ADecimalNumberIsTaken) {
+TEST_F(EnvNumber, ADecimalNumberIsAccepted) {
     expect_silent("1", 1);
     expect_silent("42", 42);
     expect_silent("007", 7);
@@ -64,7 +64,7 @@ TEST_F(EnvNumber, UnitsArePowersOf1024) {
     expect_silent("2GB", uint64_t{2} << 30);
 }
 
-TEST_F(EnvNumber, JunkIsTheDefaultAndOneLine) {
+TEST_F(EnvNumber, JunkGivesTheDefaultAndOneLine) {
     for (const char* junk : {"many", "-1", "+1", " 1", "1 ", "1.5", "0x10", "12k3", "1T", "1kb", "k", "1iB", "1B",
                              "1kk", "18446744073709551616", "18446744073709551615k", "99999999999999999999999"}) {
         read(junk, 1, 1024);
@@ -74,7 +74,7 @@ TEST_F(EnvNumber, JunkIsTheDefaultAndOneLine) {
     }
 }
 
-TEST_F(EnvNumber, ANumberBelowTheRangeIsTheDefaultAndOneLine) {
+TEST_F(EnvNumber, ANumberBelowTheRangeGivesTheDefaultAndOneLine) {
     read("15", 16, 1024);
     EXPECT_EQ(number_, fallback);
     EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=\"15\" is not a number from 16 to 1024; using 77\n");
@@ -82,7 +82,7 @@ TEST_F(EnvNumber, ANumberBelowTheRangeIsTheDefaultAndOneLine) {
     EXPECT_EQ(number_, fallback);
 }
 
-TEST_F(EnvNumber, ANumberAboveTheRangeIsTheMostThereMayBeAndOneLine) {
+TEST_F(EnvNumber, ANumberAboveTheRangeGivesTheMaximumAndOneLine) {
     read("1025", 1, 1024);
     EXPECT_EQ(number_, 1024U);
     EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=1025 is more than 1024; using 1024\n");
@@ -91,7 +91,7 @@ TEST_F(EnvNumber, ANumberAboveTheRangeIsTheMostThereMayBeAndOneLine) {
     EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=4G is more than 1024; using 1024\n");
 }
 
-TEST_F(EnvNumber, TheEndsOfTheRangeAreInIt) {
+TEST_F(EnvNumber, TheEndsOfTheRangeAreValid) {
     read("16", 16, 1024);
     EXPECT_EQ(number_, 16U);
     EXPECT_EQ(said_, "");
@@ -101,7 +101,7 @@ TEST_F(EnvNumber, TheEndsOfTheRangeAreInIt) {
 }
 
 // A variable of any length: one line, cut, with its end.
-TEST_F(EnvNumber, AVeryLongVariableIsStillOneLine) {
+TEST_F(EnvNumber, AVeryLongVariableGivesOneLine) {
     const std::string junk(5000, 'x');
     read(junk.c_str());
     EXPECT_EQ(number_, fallback);
@@ -129,7 +129,7 @@ protected:
     std::string said_;
 };
 
-TEST_F(EnvTime, WithoutAUnitIsMilliseconds) {
+TEST_F(EnvTime, WithoutAUnitMeansMilliseconds) {
     expect_silent("", 10 * ms);
     expect_silent("3", 3 * ms);
     expect_silent("10000", 10'000 * ms);
@@ -155,7 +155,7 @@ TEST_F(EnvTime, MayHaveAUnit) {
     expect_silent("0.0000199999999999999999999s", 19'999);  // what is less than a nanosecond is cut off
 }
 
-TEST_F(EnvTime, JunkIsTheDefaultAndOneLine) {
+TEST_F(EnvTime, JunkGivesTheDefaultAndOneLine) {
     for (const char* junk : {"fast",
                              "-1",
                              "+1",
@@ -187,7 +187,7 @@ TEST_F(EnvTime, JunkIsTheDefaultAndOneLine) {
     }
 }
 
-TEST_F(EnvTime, OneBelowTheRangeIsTheDefaultAndOneLine) {
+TEST_F(EnvTime, ATimeBelowTheRangeGivesTheDefaultAndOneLine) {
     for (const char* small : {"0", "0.0", "9us", "0.009999", "0.0000000000001"}) {
         read(small);
         EXPECT_EQ(ns_, 10 * ms) << small;
@@ -195,7 +195,7 @@ TEST_F(EnvTime, OneBelowTheRangeIsTheDefaultAndOneLine) {
     }
 }
 
-TEST_F(EnvTime, OneAboveTheRangeIsTheMostThereMayBeAndOneLine) {
+TEST_F(EnvTime, ATimeAboveTheRangeGivesTheMaximumAndOneLine) {
     read("10000.000001");
     EXPECT_EQ(ns_, 10'000 * ms);
     EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=10000.000001 is more than 10s; using 10s\n");
@@ -204,7 +204,7 @@ TEST_F(EnvTime, OneAboveTheRangeIsTheMostThereMayBeAndOneLine) {
     EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=11s is more than 10s; using 10s\n");
 }
 
-TEST_F(EnvTime, TheEndsOfTheRangeAreInIt) {
+TEST_F(EnvTime, TheEndsOfTheRangeAreValid) {
     expect_silent("10us", 10 * us);
     expect_silent("0.01", 10 * us);
     expect_silent("10s", 10'000 * ms);

@@ -41,7 +41,7 @@ protected:
     bool stopped_ = false;
 };
 
-TEST_F(UnixStreamRead, OneThatIsShortHasEmptiedIt) {
+TEST_F(UnixStreamRead, AShortReadHasDrainedTheSocket) {
     send("one");
     send("two");
     EXPECT_EQ(receive(100), "onetwo");
@@ -49,7 +49,7 @@ TEST_F(UnixStreamRead, OneThatIsShortHasEmptiedIt) {
     EXPECT_EQ(receive(100), "");
 }
 
-TEST_F(UnixStreamRead, StopsWhereFilesCameAndClosesThem) {
+TEST_F(UnixStreamRead, StopsAtPassedFilesAndClosesThem) {
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     send("one");
@@ -65,7 +65,7 @@ TEST_F(UnixStreamRead, StopsWhereFilesCameAndClosesThem) {
     fd_close(ends[0]);
 }
 
-TEST_F(UnixStreamRead, StopsAtBytesOfAnotherSenderIfToldApart) {
+TEST_F(UnixStreamRead, WithCredentialsStopsAtBytesOfAnotherSender) {
     const int on = 1;
     ASSERT_EQ(::setsockopt(pair_[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
     send("one");

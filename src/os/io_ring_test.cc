@@ -42,7 +42,7 @@ protected:
     std::FILE* file_ = nullptr;
 };
 
-TEST_F(IoRing, ReadsWhatIsAskedFor) {
+TEST_F(IoRing, ReadsIntoTheGivenBuffers) {
     char first[10];
     char second[7];
     const iovec both[] = {{first, sizeof(first)}, {second, sizeof(second)}};
@@ -60,7 +60,7 @@ TEST_F(IoRing, ReadsWhatIsAskedFor) {
     EXPECT_FALSE(ring_.pop(c));
 }
 
-TEST_F(IoRing, SaysWhatIsWrong) {
+TEST_F(IoRing, ReportsTheErrorOfARead) {
     char b[1];
     const iovec one{b, 1};
     ASSERT_TRUE(ring_.push({-1, &one, 1, 0, 1}));
@@ -68,7 +68,7 @@ TEST_F(IoRing, SaysWhatIsWrong) {
     EXPECT_EQ(await_one().result, -EBADF);
 }
 
-TEST_F(IoRing, GoesRoundManyTimes) {
+TEST_F(IoRing, WrapsAroundManyTimes) {
     std::vector<char> into(io_ring::entries);
     std::vector<iovec> pieces(io_ring::entries);
     for (int round = 0; round < 20; ++round) {
@@ -89,7 +89,7 @@ TEST_F(IoRing, GoesRoundManyTimes) {
     }
 }
 
-TEST_F(IoRing, WhatWasNotTakenCanBeTakenBack) {
+TEST_F(IoRing, AnEntryNotYetSubmittedCanBeTakenBack) {
     char b[2];
     const iovec one{b, 1};
     const iovec two{b + 1, 1};

@@ -74,23 +74,23 @@ private:
     rlimit before_{};
 };
 
-TEST(NonblockingOutput, AFullPipeIsNotWaitedFor) {
+TEST(NonblockingOutput, AFullPipeDoesNotBlock) {
     const two_ends e = two_ends::of_pipe();
     expect_never_waits(e);
 }
 
-TEST(NonblockingOutput, ATerminalThatNobodyReadsIsNotWaitedFor) {
+TEST(NonblockingOutput, AnUnreadTerminalDoesNotBlock) {
     const two_ends e = two_ends::of_terminal();
     if (!e) GTEST_SKIP() << "no pseudo terminals here";
     expect_never_waits(e);
 }
 
-TEST(NonblockingOutput, ASocketThatNobodyReadsIsNotWaitedFor) {
+TEST(NonblockingOutput, AnUnreadSocketDoesNotBlock) {
     const two_ends e = two_ends::of_sockets();
     expect_never_waits(e);
 }
 
-TEST(NonblockingOutput, WhatCannotBeOpenedOnceMoreIsNotWaitedForEither) {
+TEST(NonblockingOutput, AnOutputThatCannotBeReopenedDoesNotBlock) {
     const two_ends pipe_ends = two_ends::of_pipe();
     const two_ends terminal = two_ends::of_terminal();
     const no_more_descriptors none;
@@ -98,7 +98,7 @@ TEST(NonblockingOutput, WhatCannotBeOpenedOnceMoreIsNotWaitedForEither) {
     if (terminal) expect_never_waits(terminal);
 }
 
-TEST(NonblockingOutput, ItEndsWhenSomebodyReads) {
+TEST(NonblockingOutput, AReadEndsTheWaitForRoom) {
     const two_ends e = two_ends::of_pipe();
     nonblocking_output out(e.write_end());
     fill(out);
@@ -123,7 +123,7 @@ TEST(NonblockingOutput, TheEndOfAPipeIsNotKeptOpen) {
     EXPECT_EQ(read(e.read_end(), text, 2), 0);
 }
 
-TEST(NonblockingOutput, AFileIsContinuedWhereItsOtherWritersAre) {
+TEST(NonblockingOutput, AppendsToAFileAtTheSharedPosition) {
     std::FILE* file = std::tmpfile();
     ASSERT_NE(file, nullptr);
     const int fd = fileno(file);
@@ -139,7 +139,7 @@ TEST(NonblockingOutput, AFileIsContinuedWhereItsOtherWritersAre) {
     std::fclose(file);
 }
 
-TEST(NonblockingOutput, WhatIsClosedNeverTakesAnything) {
+TEST(NonblockingOutput, AClosedOutputFailsEveryWrite) {
     two_ends e = two_ends::of_pipe();
     nonblocking_output out(e.write_end());
     e.close_write_end();
@@ -148,7 +148,7 @@ TEST(NonblockingOutput, WhatIsClosedNeverTakesAnything) {
 }
 
 // A signal must not look like a reader: the write after it would block for ever.
-TEST(NonblockingOutput, ASignalDoesNotMeanThatSomebodyReads) {
+TEST(NonblockingOutput, ASignalDoesNotEndTheWaitForRoom) {
     struct sigaction action{};
     struct sigaction before{};
     action.sa_handler = [](int) {};

@@ -32,7 +32,7 @@ TEST(Note, TwoWakesAreOne) {
     EXPECT_FALSE(n.sleep(os::monotonic_ns() + ms));
 }
 
-TEST(Note, ASleepThatNobodyEndsReturnsFalseNotBeforeItsDeadline) {
+TEST(Note, AnUninterruptedSleepTimesOutNoEarlier) {
     note n;
     const int64_t deadline_ns = os::monotonic_ns() + 2 * ms;
     EXPECT_FALSE(n.sleep(deadline_ns));
@@ -52,7 +52,7 @@ TEST(Note, AWakeAfterATimeOutIsKeptForTheNextSleep) {
     EXPECT_TRUE(n.sleep(never));
 }
 
-TEST(Note, WhatWasWrittenBeforeTheWakeIsSeenAfterTheSleep) {
+TEST(Note, AWakeSynchronizesWithTheSleep) {
     const int rounds = test::scaled(20'000);
     note ping;
     note pong;

@@ -87,7 +87,7 @@ TEST(OsFailure, TheNthMappingFailsAndNoOther) {
     }
 }
 
-TEST(OsFailure, PagesThatCannotBeUnmappedAreEmptyAtOnceAndUnmappedLater) {
+TEST(OsFailure, AFailedUnmapEmptiesThePagesAndIsRetried) {
     unmap_kept_pages();
     ASSERT_EQ(kept_pages_for_test(), 0U);
     const std::size_t page = page_size();
@@ -107,7 +107,7 @@ TEST(OsFailure, PagesThatCannotBeUnmappedAreEmptyAtOnceAndUnmappedLater) {
     EXPECT_FALSE(is_readable(first) && is_readable(first + page) && is_readable(second));
 }
 
-TEST(OsFailure, AmongPagesThatCannotBeUnmappedEachHasItsTurn) {
+TEST(OsFailure, FailedUnmapsAreRetriedInTurn) {
     unmap_kept_pages();
     const std::size_t page = page_size();
     void* ranges[3];
@@ -207,9 +207,9 @@ TEST(OsFutex, OnlyAPassedDeadlineReturnsFalse) {
     EXPECT_GE(monotonic_ns(), deadline_ns);
 }
 
-TEST(OsFence, TheHeavyFenceWorksExactlyWhereItIsSaidTo) { EXPECT_EQ(heavy_fence(), has_heavy_fence()); }
+TEST(OsFence, TheHeavyFenceWorksIffReportedAvailable) { EXPECT_EQ(heavy_fence(), has_heavy_fence()); }
 
-TEST(OsOutput, WritesAllOfItOrGivesUp) {
+TEST(OsOutput, WritesEverythingUnlessAWriteFails) {
     int ends[2] = {-1, -1};
     ASSERT_EQ(pipe(ends), 0);
     write_all(ends[1], "a report", 8);

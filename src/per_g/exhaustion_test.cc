@@ -280,7 +280,7 @@ protected:
     }
 };
 
-TEST_F(ExhaustionOfMemory, InGoWithALargeClosureStartsNothing) {
+TEST_F(ExhaustionOfMemory, GoWithALargeClosureThrowsAndStartsNothing) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         wait_group all;
         all.add();
@@ -296,7 +296,7 @@ TEST_F(ExhaustionOfMemory, InGoWithALargeClosureStartsNothing) {
     EXPECT_EQ(r.thrown, 2);
 }
 
-TEST_F(ExhaustionOfMemory, InWaitGroupGoLeavesTheCountAsItWas) {
+TEST_F(ExhaustionOfMemory, WaitGroupGoThrowsAndKeepsTheCount) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         wait_group all;
         const std::array<char, 100> more{};
@@ -312,7 +312,7 @@ TEST_F(ExhaustionOfMemory, InWaitGroupGoLeavesTheCountAsItWas) {
     EXPECT_EQ(r.thrown, 1);
 }
 
-TEST_F(ExhaustionOfMemory, InAsyncStartsNothing) {
+TEST_F(ExhaustionOfMemory, AsyncThrowsAndStartsNothing) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         auto f = async([text = std::string(100, 'x')] { return text + "y"; });
         EXPECT_EQ(f.get().size(), 101U);
@@ -321,7 +321,7 @@ TEST_F(ExhaustionOfMemory, InAsyncStartsNothing) {
     EXPECT_EQ(r.thrown, r.rounds);
 }
 
-TEST_F(ExhaustionOfMemory, InMakingAChannelIsBadAlloc) {
+TEST_F(ExhaustionOfMemory, MakingAChannelThrowsBadAlloc) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         const chan<std::string> c(5);
         c.send(std::string(100, 'x'));
@@ -332,13 +332,13 @@ TEST_F(ExhaustionOfMemory, InMakingAChannelIsBadAlloc) {
     EXPECT_EQ(r.thrown, 3);
 }
 
-TEST_F(ExhaustionOfMemory, AChannelBeyondAllOfItIsBadAlloc) {
+TEST_F(ExhaustionOfMemory, AChannelLargerThanMemoryThrowsBadAlloc) {
     EXPECT_THROW(chan<int>(SIZE_MAX), std::bad_alloc);
     EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int)), std::bad_alloc);
     EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int) / 2), std::bad_alloc);
 }
 
-TEST_F(ExhaustionOfMemory, InALocalsFirstUseMakesNoValue) {
+TEST_F(ExhaustionOfMemory, TheFirstUseOfALocalThrows) {
     std::array<local<std::string>, 12> texts{local<std::string>()};  // more than a table's own slots
     const loop_result r = within_a_g(failing::memory, 300, [&] {
         auto used = async([&] {
@@ -353,7 +353,7 @@ TEST_F(ExhaustionOfMemory, InALocalsFirstUseMakesNoValue) {
 }
 
 // No Gs in reserve: new blocks are allocated.
-TEST_F(ExhaustionOfMemory, ForNewGreenThreadsIsThrownByGoAndLosesNone) {
+TEST_F(ExhaustionOfMemory, GoThrowsAndLosesNoGreenThread) {
     const loop_result r = within_a_g(failing::memory, 0, [] {
         const chan<int> gate;
         wait_group all;
@@ -370,7 +370,7 @@ TEST_F(ExhaustionOfMemory, ForNewGreenThreadsIsThrownByGoAndLosesNone) {
     EXPECT_GE(r.thrown, 1);
 }
 
-TEST_F(ExhaustionOfMemory, WhileARuntimeIsMadeIsThrownAndLeaksNothing) {
+TEST_F(ExhaustionOfMemory, ARuntimeConstructorThrowsAndLeaksNothing) {
     const auto body = [] {
         runtime rt({.procs = 3, .name = "a name too long to fit into the string object itself"});
         EXPECT_EQ(rt.run([] { return 5; }), 5);
@@ -380,7 +380,7 @@ TEST_F(ExhaustionOfMemory, WhileARuntimeIsMadeIsThrownAndLeaksNothing) {
     EXPECT_GE(r.thrown, 5);
 }
 
-TEST_F(ExhaustionOfMemory, InMainIsThrownAndLeaksNothing) {
+TEST_F(ExhaustionOfMemory, MainThrowsAndLeaksNothing) {
     const auto body = [] { EXPECT_EQ(weft::main({.procs = 2}, [] { return 5; }), 5); };
     body();
     const loop_result r = fail_each(failing::memory, body, leak_check());
@@ -445,7 +445,7 @@ private:
     rlimit before_{};
 };
 
-TEST_F(Exhaustion, OfStacksIsThrownByGoAndThoseThatWereStartedRun) {
+TEST_F(Exhaustion, WithoutStacksGoThrowsAndStartedOnesRun) {
     if (!address_space_limit::works()) GTEST_SKIP() << "the address space has no limit here";
     runtime rt({.procs = 1});
     rt.run([] {
@@ -480,7 +480,7 @@ TEST_F(Exhaustion, OneFailedMappingIsAbsorbed) {
     EXPECT_EQ(r.thrown, 0);
 }
 
-TEST_F(Exhaustion, OfLargerStacksIsThrownByGo) {
+TEST_F(Exhaustion, WithoutALargerStackGoThrows) {
     for (const std::size_t size : {std::size_t{1} << 20, std::size_t{60} << 20}) {
         runtime rt({.procs = 1});
         rt.run([&] {
@@ -517,7 +517,7 @@ TEST_F(ExhaustionOfMemory, DoesNotLoseALargerStack) {
     });
 }
 
-TEST_F(Exhaustion, OfStacksIsThrownToAPlainThreadToo) {
+TEST_F(Exhaustion, WithoutStacksGoOfAPlainThreadThrows) {
     runtime rt({.procs = 1});
     rt.run([] {});  // its thread has mapped what it needs
     const auto body = [&] {
@@ -554,7 +554,7 @@ TEST_F(Exhaustion, OfStacksIsThrownToAPlainThreadToo) {
     EXPECT_EQ(r.thrown, 1);
 }
 
-TEST_F(Exhaustion, OfAddressSpaceWhileARuntimeIsMadeIsThrownAndLeaksNothing) {
+TEST_F(Exhaustion, WithoutAddressSpaceARuntimeConstructorThrows) {
     const auto body = [] {
         runtime rt({.procs = 2});
         EXPECT_EQ(rt.run([] { return 5; }), 5);
@@ -564,13 +564,13 @@ TEST_F(Exhaustion, OfAddressSpaceWhileARuntimeIsMadeIsThrownAndLeaksNothing) {
     EXPECT_EQ(r.thrown, 3) << "Ps, stacks and Gs; without an alternate signal stack it works";
 }
 
-TEST_F(Exhaustion, OfAddressSpaceInMainIsThrown) {
+TEST_F(Exhaustion, WithoutAddressSpaceMainThrows) {
     const loop_result r =
         fail_each(failing::map, [] { EXPECT_EQ(weft::main({.procs = 2}, [] { return 5; }), 5); }, [] {});
     EXPECT_EQ(r.thrown, 3);
 }
 
-TEST_F(Exhaustion, ARuntimeThatCouldNotStartAgainIsStoppedAndCanTryOnceMore) {
+TEST_F(Exhaustion, AFailedRestartLeavesAStoppedRuntime) {
     runtime rt({.procs = 2});
     rt.stop();
     for (const failing what : {failing::map, failing::thread}) {
@@ -609,7 +609,7 @@ void busy_work() {
     EXPECT_EQ(sum.load(), 4 * 199 * 200 / 2);
 }
 
-TEST_F(Exhaustion, OfThreadsIsThrownOnlyWhenThereIsNone) {
+TEST_F(Exhaustion, AThreadShortageThrowsOnlyWithoutAnyThread) {
     const auto body = [] {
         runtime rt({.procs = 4});
         rt.run([] { busy_work(); });
@@ -619,7 +619,7 @@ TEST_F(Exhaustion, OfThreadsIsThrownOnlyWhenThereIsNone) {
     EXPECT_EQ(r.thrown, 2) << "with the monitor and one thread it works, if slowly";
 }
 
-TEST_F(Exhaustion, OfThreadsWhilePsAreTakenAwayIsThrownOnlyWhenThereIsNone) {
+TEST_F(Exhaustion, WithRetakesAThreadShortageThrowsOnlyWithoutAny) {
     const test::retakes_at_will retakes;
     const test::slices_of_100us slices;
     const auto body = [] {
@@ -632,7 +632,7 @@ TEST_F(Exhaustion, OfThreadsWhilePsAreTakenAwayIsThrownOnlyWhenThereIsNone) {
     EXPECT_EQ(r.thrown, 2);
 }
 
-TEST_F(Exhaustion, OfThreadsReachesMainOnlyIfThereIsNoMonitor) {
+TEST_F(Exhaustion, AThreadShortageFailsMainOnlyWithoutAMonitor) {
     const loop_result r = fail_each(
         failing::thread,
         [] {
@@ -648,7 +648,7 @@ TEST_F(Exhaustion, OfThreadsReachesMainOnlyIfThereIsNoMonitor) {
 }
 
 // A thread that could not be created is requested again: both Ps run in the end.
-TEST_F(Exhaustion, OfThreadsIsNotForEver) {
+TEST_F(Exhaustion, AFailedThreadIsRequestedAgain) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
     rt.run([] {
@@ -670,7 +670,7 @@ TEST_F(Exhaustion, OfThreadsIsNotForEver) {
 }
 
 // Nothing is pushed: once there is a thread, the waiting G runs beside the computing one.
-TEST_F(Exhaustion, OfThreadsHoldsNobodyUpBehindAHog) {
+TEST_F(Exhaustion, AThreadShortageDelaysNoGBehindAHog) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
     const uint64_t shortages = rt.run([] {
@@ -684,7 +684,7 @@ TEST_F(Exhaustion, OfThreadsHoldsNobodyUpBehindAHog) {
     EXPECT_EQ(shortages, 1U);
 }
 
-TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
+TEST_F(Exhaustion, UsingAnExistingLocalAllocatesNothing) {
     runtime rt({.procs = 1});
     rt.run([] {
         std::array<local<int>, 50> values;
@@ -702,7 +702,7 @@ TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
 }
 
 // A failed wait resumes the awaiter with the exception; it is destroyed as usual.
-TEST_F(Exhaustion, OfMemoryReachesACoroutineThatAwaitsAFuture) {
+TEST_F(Exhaustion, ACoroutineAwaitingAFutureGetsBadAlloc) {
     struct waiting {
         static task<int> of(future<int> f, std::shared_ptr<int> held, bool& thrown) {
             try {
@@ -733,7 +733,7 @@ TEST_F(Exhaustion, OfMemoryReachesACoroutineThatAwaitsAFuture) {
     });
 }
 
-TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
+TEST_F(Exhaustion, AThreadShortageDoesNotStopPinnedGs) {
     const auto body = [] {
         runtime rt({.procs = 2});
         rt.run([] {
@@ -759,7 +759,7 @@ TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
 }
 
 // The only thread belongs to a pinned G: others wait until it is free.
-TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
+TEST_F(Exhaustion, PinnedGsRunOnTheOnlyThread) {
     ::setenv("RUN_MAX_THREADS", "1", 1);
     runtime rt({.procs = 2});
     ::unsetenv("RUN_MAX_THREADS");
@@ -780,7 +780,7 @@ TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
 }
 
 // A thread that takes its P takes its place too.
-TEST_F(Exhaustion, TheOnlyThreadMayEndWithItsPinnedOne) {
+TEST_F(Exhaustion, TheOnlyThreadMayEndWithItsPinnedG) {
     ::setenv("RUN_MAX_THREADS", "1", 1);
     runtime rt({.procs = 1});
     ::unsetenv("RUN_MAX_THREADS");

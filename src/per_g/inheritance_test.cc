@@ -14,7 +14,7 @@ namespace {
 
 G& me() { return *current_m()->g; }
 
-TEST(Lending, LastsAsLongAsSomethingIsHeld) {
+TEST(PriorityInheritance, LastsUntilTheLastLockIsReleased) {
     runtime rt({.procs = 1});
     rt.run([] {
         this_g::set_priority(priority::low);
@@ -29,7 +29,7 @@ TEST(Lending, LastsAsLongAsSomethingIsHeld) {
 }
 
 // The waiter has read the holder's handle, and then the holder unlocks.
-TEST(Lending, ComesTooLateForWhoHoldsNothingAnyMore) {
+TEST(PriorityInheritance, IgnoresAFormerHolder) {
     runtime rt({.procs = 1});
     rt.run([] {
         this_g::set_priority(priority::low);
@@ -41,7 +41,7 @@ TEST(Lending, ComesTooLateForWhoHoldsNothingAnyMore) {
     });
 }
 
-TEST(Lending, GoesOnToWhomTheHolderWaitsForUnlessItWillNeverRunAgain) {
+TEST(PriorityInheritance, PassesAlongAChainUnlessItsHolderIsAbandoned) {
     runtime rt({.procs = 1});
     rt.run([] {
         this_g::set_priority(priority::low);

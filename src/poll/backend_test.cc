@@ -85,7 +85,7 @@ protected:
     std::array<int, 2> ends_{-1, -1};
 };
 
-TEST_P(PollBackend, AddSaysWhatIsPossibleAtOnce) {
+TEST_P(PollBackend, AddReportsTheCurrentReadiness) {
     send("x");
     ASSERT_EQ(poller_->add(ends_[0], 7), 0);
     const auto seen = events();
@@ -94,7 +94,7 @@ TEST_P(PollBackend, AddSaysWhatIsPossibleAtOnce) {
     EXPECT_EQ(seen[0].what, poll_bits::readable | poll_bits::writable);
 }
 
-TEST_P(PollBackend, AnEventComesOnceForEachChange) {
+TEST_P(PollBackend, ReportsOneEventForEachChange) {
     add_and_forget();
     EXPECT_TRUE(events().empty());
     send("one");
@@ -106,7 +106,7 @@ TEST_P(PollBackend, AnEventComesOnceForEachChange) {
     EXPECT_TRUE(events().empty());
 }
 
-TEST_P(PollBackend, WhatIsLeftAfterAShortReadMakesNoEvent) {
+TEST_P(PollBackend, UnreadBytesCauseNoFurtherEvent) {
     add_and_forget();
     send("abc");
     EXPECT_EQ(events().size(), 1U);
@@ -115,7 +115,7 @@ TEST_P(PollBackend, WhatIsLeftAfterAShortReadMakesNoEvent) {
     EXPECT_EQ(receive(), "bc");
 }
 
-TEST_P(PollBackend, ItIsWritableAgainWhenTheOtherSideHasRead) {
+TEST_P(PollBackend, ReportsWritableAfterThePeerReads) {
     add_and_forget();
     const std::string much(1 << 16, 'x');
     while (::write(ends_[0], much.data(), much.size()) > 0) {}
@@ -129,7 +129,7 @@ TEST_P(PollBackend, ItIsWritableAgainWhenTheOtherSideHasRead) {
     EXPECT_NE(seen[0].what & poll_bits::writable, 0U);
 }
 
-TEST_P(PollBackend, TheOtherSideHangsUp) {
+TEST_P(PollBackend, ReportsAHangUpOfThePeer) {
     add_and_forget();
     ::shutdown(ends_[1], SHUT_WR);
     auto seen = events();
@@ -143,7 +143,7 @@ TEST_P(PollBackend, TheOtherSideHangsUp) {
     EXPECT_NE(seen[0].what & poll_bits::hung_up, 0U);
 }
 
-TEST_P(PollBackend, NothingComesOfOneThatWasRemoved) {
+TEST_P(PollBackend, ARemovedDescriptorCausesNoEvents) {
     add_and_forget();
     send("x");
     poller_->remove(ends_[0]);
@@ -155,7 +155,7 @@ TEST_P(PollBackend, NothingComesOfOneThatWasRemoved) {
     EXPECT_EQ(seen[0].token, 8U);
 }
 
-TEST_P(PollBackend, WhatCannotBeAddedSaysWhy) {
+TEST_P(PollBackend, AddReturnsItsError) {
     add_and_forget();
     EXPECT_EQ(poller_->add(ends_[0], 8), EEXIST);
     EXPECT_EQ(poller_->add(-1, 8), EBADF);
@@ -186,7 +186,7 @@ TEST_P(PollBackend, AnEventEndsAWait) {
     other.join();
 }
 
-TEST_P(PollBackend, AnInterruptEndsTheWaitThatGoesOnOrTheNext) {
+TEST_P(PollBackend, AnInterruptEndsTheCurrentOrNextWait) {
     std::thread other([&] {
         std::this_thread::sleep_for(2ms);  // as above
         poller_->interrupt();
@@ -202,7 +202,7 @@ TEST_P(PollBackend, AnInterruptEndsTheWaitThatGoesOnOrTheNext) {
     EXPECT_GE(os::monotonic_ns(), until) << "two were one";
 }
 
-TEST_P(PollBackend, MoreThanABatchComesInSeveral) {
+TEST_P(PollBackend, MoreEventsThanABatchArriveInSeveral) {
     constexpr int count = static_cast<int>(poll_batch) + 10;
     std::vector<std::array<int, 2>> pairs(count);
     for (int i = 0; i < count; ++i) {

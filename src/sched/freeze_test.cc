@@ -53,7 +53,7 @@ private:
     runtime rt_{{.procs = 2}};  // last: it ends before what its green thread uses
 };
 
-TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
+TEST(Freeze, AFrozenGDoesNotResume) {
     one_who_waits one;
     G* g = one.g();
     {
@@ -70,7 +70,7 @@ TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
 // It writes what the freezer has read; only the thaw orders the two, because the waker does not
 // know of the freezer. ThreadSanitizer does not see how a switch checks the frozen bit, and must
 // not report a race.
-TEST(Freeze, WhatAFreezerHasReadMayBeWrittenOnceItIsThawed) {
+TEST(Freeze, AThawOrdersTheReadsBeforeLaterWrites) {
     one_who_waits one;
     std::atomic<bool> thawed = false;
     std::thread freezer([&] {

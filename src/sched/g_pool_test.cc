@@ -65,7 +65,7 @@ protected:
 
 constexpr uint32_t many = 20'000;
 
-TEST_F(GPoolMemory, TheMemoryOfUnneededGsGoesBackAndTheirAddressesStay) {
+TEST_F(GPoolMemory, ReturnsMemoryOfUnusedGsAndKeepsTheirAddresses) {
     const std::vector<G*> all = take(many);
     EXPECT_EQ(std::set<G*>(all.begin(), all.end()).size(), many);
     give(all);
@@ -75,7 +75,7 @@ TEST_F(GPoolMemory, TheMemoryOfUnneededGsGoesBackAndTheirAddressesStay) {
     EXPECT_EQ(pool_.find(all[many / 2]), nullptr);
 }
 
-TEST_F(GPoolMemory, GsAreMadeAgainWhereTheyWere) {
+TEST_F(GPoolMemory, RecreatesGsAtTheirOldAddresses) {
     std::vector<G*> all = take(many);
     give(all);
     static_cast<void>(trim_all());
@@ -102,7 +102,7 @@ TEST_F(GPoolMemory, APageWithAGInUseStays) {
     EXPECT_EQ(trim_all(), page_) << "the others go when it has gone";
 }
 
-TEST_F(GPoolMemory, WhatIsInUseBetweenTwoRoundsStays) {
+TEST_F(GPoolMemory, KeepsGsThatAreUsedBetweenTwoRounds) {
     give(take(many));
     while (pool_.trim(1000).more) {}
     for (int round = 0; round < 10; ++round) {
@@ -112,7 +112,7 @@ TEST_F(GPoolMemory, WhatIsInUseBetweenTwoRoundsStays) {
     EXPECT_LE(pool_.trimmed_bytes(), g_pool::block_size * sizeof(G)) << "what was made and not taken";
 }
 
-TEST_F(GPoolMemory, WithoutAddressSpaceNoMoreAreMadeAndNoneIsLost) {
+TEST_F(GPoolMemory, WithoutAddressSpaceThrowsAndLosesNoG) {
     os::fail_nth_for_test(os::failure::map, 1);
     EXPECT_THROW(pool_.add_block(), std::bad_alloc);
     EXPECT_TRUE(pool_.take(1).empty());
@@ -120,7 +120,7 @@ TEST_F(GPoolMemory, WithoutAddressSpaceNoMoreAreMadeAndNoneIsLost) {
     EXPECT_EQ(pool_.take(1000).size(), g_pool::block_size);
 }
 
-TEST_F(GPoolMemory, RetiredGsAreTakenBeforeOthersAreMade) {
+TEST_F(GPoolMemory, ReusesRetiredGsBeforeNewOnes) {
     give(take(many));
     while (pool_.trim(1000).more) {}
     EXPECT_EQ(pool_.trim(64).bytes, 0U) << "only retires 64";
@@ -129,7 +129,7 @@ TEST_F(GPoolMemory, RetiredGsAreTakenBeforeOthersAreMade) {
     EXPECT_EQ(count(), before);
 }
 
-TEST_F(GPoolMemory, SaysOnceThatItIsToBeCalled) {
+TEST_F(GPoolMemory, RequestsATrimOnlyOnce) {
     const std::vector<G*> all = take(2);
     fifo<G> batch;
     batch.push_back(all[0]);
@@ -166,7 +166,7 @@ TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
 }
 
 // Threads use Gs while others trim and walk them.
-TEST_F(GPoolMemory, RacesWithThreadsThatTakeAndGive) {
+TEST_F(GPoolMemory, TrimmingRacesWithTakeAndGive) {
     constexpr int threads = 3;
     const int rounds = test::scaled(1'000);
     std::atomic<int> at_work{threads};

@@ -12,7 +12,7 @@ namespace weft::detail {
 namespace {
 
 // The monitor may read the number before a request, and apply it after.
-TEST(ChangeProcs, TheMonitorDoesNotOverruleWhoeverHasSaidANumber) {
+TEST(ChangeProcs, TheMonitorDoesNotOverrideARequestedNumber) {
     runtime rt({.procs = 1});
     scheduler& s = *rt.run([] { return current_m()->home; });
     change_procs(s, 3, procs_by::request);

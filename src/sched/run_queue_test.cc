@@ -59,7 +59,7 @@ TEST_F(RunQueue, IsFifoAtEachFillLevel) {
     }
 }
 
-TEST_F(RunQueue, RefusesWhatDoesNotFitAndKeepsTheRest) {
+TEST_F(RunQueue, APushToAFullRingFailsAndKeepsTheRest) {
     for (const uint32_t start : {0U, 1U, capacity / 2, capacity - 1}) {
         run_queue queue;
         advance(queue, start);
@@ -142,7 +142,7 @@ TEST_F(RunQueue, PopHalfTakesTheOlderHalfOfAFullRing) {
     }
 }
 
-TEST_F(RunQueue, PopHalfLeavesARingAloneThatIsNotFull) {
+TEST_F(RunQueue, PopHalfTakesNothingFromARingThatIsNotFull) {
     run_queue queue;
     G* half[capacity / 2] = {};
     EXPECT_EQ(queue.pop_half(half), 0U);

@@ -120,7 +120,7 @@ TEST_F(Schedule, TheNewestRunsNextAndTheOthersInTheirOrder) {
     EXPECT_EQ(ran_.all(), (std::vector{5, 0, 1, 2, 3, 4}));
 }
 
-TEST_F(Schedule, AGThatIsMadeReadyRunsNextAndTheDisplacedOneLast) {
+TEST_F(Schedule, AReadiedGRunsNextAndTheDisplacedGLast) {
     rt_.run([&] {
         const chan<int> gate;
         all_.go([&] {
@@ -153,7 +153,7 @@ TEST_F(Schedule, TheRingIsFifoUpToItsCapacity) {
 
 // ---- Yield.
 
-TEST_F(Schedule, YieldGoesToTheEndOfTheOwnRing) {
+TEST_F(Schedule, YieldQueuesBehindTheOwnRing) {
     rt_.run([&] {
         begin_round();
         all_.go([&] {
@@ -168,13 +168,13 @@ TEST_F(Schedule, YieldGoesToTheEndOfTheOwnRing) {
     EXPECT_EQ(ran_.all(), (std::vector{2, 1, 3, 9}));
 }
 
-TEST_F(Schedule, YieldOfOneAloneReturnsFalse) {
+TEST_F(Schedule, YieldOfALoneGReturnsFalse) {
     rt_.run([] {
         for (int i = 0; i < 200; ++i) EXPECT_FALSE(yield()) << i;
     });
 }
 
-TEST_F(Schedule, YieldReturnsTrueExactlyWhenAnotherRan) {
+TEST_F(Schedule, YieldReturnsTrueIffAnotherGRan) {
     rt_.run([&] {
         for (int i = 0; i < 200; ++i) {
             start(i);
@@ -196,7 +196,7 @@ TEST_F(Schedule, YieldReturnsFalseWhileTheOthersSleep) {
     });
 }
 
-TEST_F(Schedule, TwoThatYieldTakeTurns) {
+TEST_F(Schedule, TwoYieldersAlternate) {
     rt_.run([&] {
         for (const int who : {1, 2}) {
             all_.go([this, who] {
@@ -215,7 +215,7 @@ TEST_F(Schedule, TwoThatYieldTakeTurns) {
 
 // ---- Fairness.
 
-TEST_F(Schedule, EverySixtyFirstScheduleLooksAtTheGlobalQueue) {
+TEST_F(Schedule, EverySixtyFirstTickChecksTheGlobalQueue) {
     rt_.run([&] {
         start(0, 250);
         start_outside(1000, 3);
@@ -230,7 +230,7 @@ TEST_F(Schedule, EverySixtyFirstScheduleLooksAtTheGlobalQueue) {
 }
 
 // Other passes through g0 must not delay that look.
-TEST_F(Schedule, TimersThatFireAllTheTimeDoNotKeepTheGlobalQueueWaiting) {
+TEST_F(Schedule, ContinualTimersDoNotStarveTheGlobalQueue) {
     std::atomic<bool> over{false};
     std::atomic<bool> arrived{false};
     rt_.run([&] {
@@ -252,7 +252,7 @@ TEST_F(Schedule, TimersThatFireAllTheTimeDoNotKeepTheGlobalQueueWaiting) {
     });
 }
 
-TEST_F(Schedule, WhatComesFromRunNextInheritsTheTimeSlice) {
+TEST_F(Schedule, AGFromRunNextInheritsTheTimeSlice) {
     std::vector<uint64_t> slices;
     rt_.run([&] {
         const chan<int> ping;
@@ -277,7 +277,7 @@ TEST_F(Schedule, WhatComesFromRunNextInheritsTheTimeSlice) {
     });
 }
 
-TEST_F(Schedule, WhatComesFromTheRingBeginsATimeSlice) {
+TEST_F(Schedule, AGFromTheRingBeginsATimeSlice) {
     rt_.run([&] {
         const uint64_t mine = my_p()->slice();
         uint64_t others = mine;
@@ -291,7 +291,7 @@ TEST_F(Schedule, WhatComesFromTheRingBeginsATimeSlice) {
 }
 
 // S1 works without the monitor.
-TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
+TEST_F(Schedule, AtTheEndOfATimeSliceTheRingRunsBeforeRunNext) {
     std::atomic<bool> third_ran{false};
     runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
     rt.run([&] {
@@ -363,7 +363,7 @@ TEST_F(Schedule, TheEndOfATimeSlicePutsRunNextBehindTheRing) {
     EXPECT_EQ(ran_.all(), (std::vector{0, 1, 2}));
 }
 
-TEST_F(Schedule, HandOffsWithoutAnybodyWaitingAreNotBounded) {
+TEST_F(Schedule, HandOffsWithAnEmptyRingAreNotBounded) {
     rt_.run([&] {
         const chan<int> ping;
         const chan<int> pong;
@@ -411,7 +411,7 @@ TEST_F(Schedule, AFullRingSpillsHalfOfItselfAndTheNewcomer) {
     EXPECT_EQ(order, numbers(0, full + 1)) << "each ran once";
 }
 
-TEST_F(Schedule, WhatPlainThreadsStartGoesToTheGlobalQueueInOrderAndWhatTheyWakeComesBeforeThat) {
+TEST_F(Schedule, InjectedGsRunBeforeGlobalOnesOfPlainThreads) {
     const chan<int> gate;
     rt_.run([&] {
         all_.go([&] {
@@ -474,7 +474,7 @@ share first_share(unsigned procs, int n) {
     });
 }
 
-TEST(ScheduleGlobal, ADryPTakesItsShareAndAtMost128) {
+TEST(ScheduleGlobal, AnEmptyPTakesItsShareAndAtMost128) {
     EXPECT_EQ(first_share(1, 1), (share{0, 0}));
     EXPECT_EQ(first_share(1, 2), (share{1, 0}));
     EXPECT_EQ(first_share(1, 10), (share{9, 0}));
@@ -483,7 +483,7 @@ TEST(ScheduleGlobal, ADryPTakesItsShareAndAtMost128) {
     EXPECT_EQ(first_share(1, 300), (share{127, 172}));
 }
 
-TEST(ScheduleGlobal, TheShareOfOneOfFourIsAQuarterAndOne) {
+TEST(ScheduleGlobal, WithFourPsTheShareIsAQuarterPlusOne) {
     EXPECT_EQ(first_share(4, 1), (share{0, 0}));
     EXPECT_EQ(first_share(4, 3), (share{0, 2}));
     EXPECT_EQ(first_share(4, 4), (share{1, 2}));
@@ -496,7 +496,7 @@ TEST(ScheduleGlobal, TheShareOfOneOfFourIsAQuarterAndOne) {
 // So far ahead that all sleepers are asleep before it.
 constexpr std::chrono::milliseconds long_enough(100);
 
-TEST_F(Schedule, WhoseTimeHasComeRunsBeforeTheGlobalQueueIsAsked) {
+TEST_F(Schedule, ADueSleeperRunsBeforeTheGlobalQueue) {
     rt_.run([&] {
         const auto due = std::chrono::steady_clock::now() + long_enough;
         all_.go([&] {
@@ -512,7 +512,7 @@ TEST_F(Schedule, WhoseTimeHasComeRunsBeforeTheGlobalQueueIsAsked) {
     EXPECT_EQ(ran_.all(), (std::vector{1, 2}));
 }
 
-TEST_F(Schedule, WhoseTimeHasComeWaitsForWhoIsInTheRing) {
+TEST_F(Schedule, ADueSleeperRunsAfterTheRing) {
     rt_.run([&] {
         const auto due = std::chrono::steady_clock::now() + long_enough;
         all_.go([&] {
@@ -589,7 +589,7 @@ loot rob(int n) {
     });
 }
 
-TEST(ScheduleSteal, ADryPTakesTheOlderHalfOfAnothersRingRoundedUp) {
+TEST(ScheduleSteal, AnEmptyPStealsTheOlderHalfRoundedUp) {
     EXPECT_EQ(rob(1), (loot{0, 0, 1, 0, true}));
     EXPECT_EQ(rob(2), (loot{1, 0, 1, 0, true}));
     EXPECT_EQ(rob(8), (loot{4, 3, 4, 0, true}));
@@ -597,7 +597,7 @@ TEST(ScheduleSteal, ADryPTakesTheOlderHalfOfAnothersRingRoundedUp) {
     EXPECT_EQ(rob(256), (loot{128, 127, 128, 0, true}));
 }
 
-TEST(ScheduleSteal, ALoneRunNextOfAPThatComputesIsTakenInTheEnd) {
+TEST(ScheduleSteal, RunNextOfABusyPIsEventuallyStolen) {
     runtime rt({.procs = 2});
     rt.run([&] {
         for (int i = 0; i < test::scaled(100); ++i) {
@@ -608,7 +608,7 @@ TEST(ScheduleSteal, ALoneRunNextOfAPThatComputesIsTakenInTheEnd) {
     });
 }
 
-TEST(ScheduleSteal, AGThatOnlyThePsOwnTimerWakesRunsElsewhereWhileItComputes) {
+TEST(ScheduleSteal, ATimerOfABusyPFiresOnAnotherP) {
     runtime rt({.procs = 2});
     rt.run([&] {
         std::atomic<bool> ran{false};

@@ -55,7 +55,7 @@ TEST(GPool, IsEmptyUntilABlockIsAdded) {
     EXPECT_TRUE(pool.take(1).empty());
 }
 
-TEST(GPool, WalkingVisitsEveryGOnceWhereverItIs) {
+TEST(GPool, ForEachVisitsEveryGOnce) {
     g_pool pool;
     pool.add_block();
     pool.add_block();
@@ -69,7 +69,7 @@ TEST(GPool, WalkingVisitsEveryGOnceWhereverItIs) {
     while (const G* g = out.pop_front()) EXPECT_TRUE(seen.contains(g));
 }
 
-TEST(GPool, WhatIsGivenBackIsTakenFirst) {
+TEST(GPool, TakesReturnedGsFirst) {
     g_pool pool;
     pool.add_block();
     fifo<G> out = pool.take(2);

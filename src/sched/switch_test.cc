@@ -140,7 +140,7 @@ double third_rounded(int mode) {
     return result;
 }
 
-TEST_P(Switch, RoundingModesStayWithTheGsThatAskedForThem) {
+TEST_P(Switch, RoundingModesStayWithTheirGs) {
     const double up = third_rounded(FE_UPWARD);
     const double down = third_rounded(FE_DOWNWARD);
     const double nearest = third_rounded(FE_TONEAREST);
@@ -187,12 +187,12 @@ TEST_P(Switch, ARoundingModeEndsWithItsG) {
     EXPECT_EQ(wrong.load(), 0);
 }
 
-TEST(FpControl, DefaultIsWhatAThreadStartsWith) {
+TEST(FpControl, TheDefaultIsThatOfANewThread) {
     EXPECT_EQ(weft::detail::read_fp_control() & ~uint64_t{0x3F}, weft::detail::default_fp_control() & ~uint64_t{0x3F})
         << "but for the sticky exception flags";
 }
 
-TEST(FpControl, WhatIsWrittenIsRead) {
+TEST(FpControl, ReadsBackWrittenValues) {
     const uint64_t before = weft::detail::read_fp_control();
     std::fesetround(FE_UPWARD);
     const uint64_t up = weft::detail::read_fp_control();
@@ -252,7 +252,7 @@ TEST_P(Switch, UnwindingStillWorksAfterAPark) {
     throw_after_waiting(depth - 1, place, destroyed);
 }
 
-TEST_P(Switch, AnExceptionTravelsThroughFramesThatHaveWaited) {
+TEST_P(Switch, AnExceptionPassesThroughFramesThatHaveParked) {
     std::atomic<int> caught{0};
     std::atomic<int> destroyed_all{0};
     rt().run([&] {

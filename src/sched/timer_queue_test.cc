@@ -63,7 +63,7 @@ TEST_F(TimerQueue, AnEmptyQueueHasNoDeadline) {
     EXPECT_EQ(call(never - 1), nullptr);
 }
 
-TEST_F(TimerQueue, OnlyWhatIsDueIsPopped) {
+TEST_F(TimerQueue, PopsOnlyDueTimers) {
     timer t;
     add(t, 100);
     EXPECT_TRUE(t.queued);
@@ -84,7 +84,7 @@ TEST_F(TimerQueue, TheEarliestLeavesFirst) {
 }
 
 // A lone timer at any distance fires at its nanosecond, with no earlier wake-up.
-TEST_F(TimerQueue, OneTimerAloneFiresAtItsNanosecondHoweverFarItIs) {
+TEST_F(TimerQueue, ALoneTimerFiresAtItsNanosecondAtAnyDistance) {
     for (int64_t now = 0; now < 70 * hour; now = now * 3 + 12'345) {
         for (int k = 0; k < 62; ++k) {
             for (const int64_t nudge : {-1, 0, 1}) {
@@ -103,7 +103,7 @@ TEST_F(TimerQueue, OneTimerAloneFiresAtItsNanosecondHoweverFarItIs) {
     }
 }
 
-TEST_F(TimerQueue, TheEndOfTimeIsADeadlineLikeAnyOther) {
+TEST_F(TimerQueue, TheLargestTimeIsAnOrdinaryDeadline) {
     timer last, first, middle;
     add(last, never - 1);
     add(first, 1);
@@ -130,7 +130,7 @@ TEST_F(TimerQueue, ADeadlineInThePastIsDueAtOnce) {
     EXPECT_EQ(pop_due(hour + 1), &later);
 }
 
-TEST_F(TimerQueue, ATimeThatHasPassedIsOnlyAHint) {
+TEST_F(TimerQueue, APassedDeadlineIsRaisedToTheEarliest) {
     timer late, early;
     add(late, 5 * ms, 4 * ms);
     add(early, 3 * ms, 9 * ms);  // after the first deadline, which has not been handled yet
@@ -154,7 +154,7 @@ TEST_F(TimerQueue, EqualDeadlinesLeaveInTheOrderTheyWereAdded) {
     }
 }
 
-TEST_F(TimerQueue, EqualDeadlinesKeepTheirOrderWhenOthersAreTakenOut) {
+TEST_F(TimerQueue, EqualDeadlinesKeepTheirOrderAfterRemovals) {
     constexpr int n = 1000;
     const auto t = std::make_unique<timer[]>(n);
     for (int i = 0; i < n; ++i) add(t[i], 7 * ms);
@@ -168,7 +168,7 @@ TEST_F(TimerQueue, EqualDeadlinesKeepTheirOrderWhenOthersAreTakenOut) {
 
 // Adds one deadline again and again as time approaches it: to different levels, while earlier ones
 // may move down.
-TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentDistancesLeaveInTheOrderTheyWereAdded) {
+TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentTimesKeepOrder) {
     for (const int at_once : {1, 5, 9, 40}) {  // few per slot, and many
         const int64_t from = at_once * 10 * hour;
         const int64_t deadline = from + hour;
@@ -186,7 +186,7 @@ TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentDistancesLeaveInTheOrderTheyWer
     }
 }
 
-TEST_F(TimerQueue, AnyOfThemCanBeTakenOut) {
+TEST_F(TimerQueue, AnyTimerCanBeRemoved) {
     constexpr int n = 20;
     for (const int64_t scale : {1L, 50L, us, ms, second}) {
         for (int out = 0; out < n; ++out) {
@@ -210,7 +210,7 @@ TEST_F(TimerQueue, AnyOfThemCanBeTakenOut) {
     }
 }
 
-TEST_F(TimerQueue, TakingTheEarliestOfAFewOutPublishesTheNext) {
+TEST_F(TimerQueue, RemovingTheEarliestOfAFewPublishesTheNext) {
     timer t[3];
     for (int i = 0; i < 3; ++i) add(t[i], 10 * ms + i);
     remove(t[0]);
@@ -221,7 +221,7 @@ TEST_F(TimerQueue, TakingTheEarliestOfAFewOutPublishesTheNext) {
     EXPECT_EQ(queue_.next_deadline(), never);
 }
 
-TEST_F(TimerQueue, AfterTheEarliestOfManyWasTakenOutALookOrTwoFindTheNext) {
+TEST_F(TimerQueue, AfterManyRemovalsTwoPollsFindTheNext) {
     constexpr int n = 1000;
     const auto t = std::make_unique<timer[]>(n);
     for (int i = 0; i < n; ++i) add(t[i], second + i * ms);
@@ -248,7 +248,7 @@ TEST_F(TimerQueue, ATimerCanBeUsedAgain) {
     EXPECT_EQ(queue_.size(), 0U);
 }
 
-TEST_F(TimerQueue, AllCanBeTakenOutOneAfterTheOther) {
+TEST_F(TimerQueue, PopAnyDrainsTheQueue) {
     constexpr int n = 100;
     const auto t = std::make_unique<timer[]>(n);
     for (int i = 0; i < n; ++i) add(t[i], int64_t{1} << (i % 60));
@@ -264,7 +264,7 @@ TEST_F(TimerQueue, AllCanBeTakenOutOneAfterTheOther) {
     EXPECT_TRUE(std::none_of(t.get(), t.get() + n, [](const timer& each) { return each.queued; }));
 }
 
-TEST_F(TimerQueue, ManyInAnyOrderLeaveInTheirOwn) {
+TEST_F(TimerQueue, ManyTimersLeaveInDeadlineOrder) {
     const int n = test::scaled(300'000);
     const auto t = std::make_unique<timer[]>(static_cast<std::size_t>(n));
     for (const int64_t step : {1L, -1L, 1000L, -1000L, 1'000'003L}) {
@@ -328,7 +328,7 @@ TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
 }
 
 // A process that wakes only when told to is on time, with hardly more wake-ups than timers.
-TEST_F(TimerQueue, WhoeverLooksWhenToldIsOnTimeAndNotWokenInVain) {
+TEST_F(TimerQueue, PollingAsAdvisedIsOnTimeWithFewSpuriousWakeUps) {
     const int n = test::scaled(100'000);
     const auto t = std::make_unique<timer[]>(static_cast<std::size_t>(n));
     test::prng random(test::announced_seed());

@@ -107,7 +107,7 @@ protected:
     int n_ = 0;
 };
 
-TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithAGuardEach) {
+TEST_F(MillionParked, FitUnderTheMappingLimitWithAGuardEach) {
     if (!test::guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     const test::resources before = test::resources::now();
     outcome seen;
@@ -125,7 +125,7 @@ TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithAGuardEach) {
     EXPECT_LT(after.virtual_kib, before.virtual_kib + static_cast<std::size_t>(1024 * 1024));
 }
 
-TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithoutGuardRegionsWithOneWarning) {
+TEST_F(MillionParked, FitWithoutGuardRegionsWithOneWarning) {
     // If too few to reach the system's limit, set a lower one.
     const bool few = n_ < 100'000;
     refuse_guard_regions_for_test(true, few ? n_ / 10 : -1);

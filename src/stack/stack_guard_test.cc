@@ -74,7 +74,7 @@ protected:
     std::unique_ptr<stack_pool> pool_;
 };
 
-TEST_F(StackGuard, IsARegionWhereTheSystemHasThem) {
+TEST_F(StackGuard, IsARegionIfTheSystemSupportsThem) {
     if (!test::guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     make_pool(false);
     take();
@@ -93,7 +93,7 @@ TEST_F(StackGuard, RegionsCostNoMappings) {
     EXPECT_LE(test::resources::now().mappings, before + 4);
 }
 
-TEST_F(StackGuard, IsAWriteProtectedRangeWhereRegionsAreRefusedAndTheSystemAllowsIt) {
+TEST_F(StackGuard, WithoutRegionsIsAWriteProtectedRange) {
     refuse_guard_regions_for_test(true, 0, true);
     make_pool(false);
     const std::string said = test::stderr_of([&] { static_cast<void>(take()); });
@@ -115,7 +115,7 @@ TEST_F(StackGuard, WriteProtectionCostsNoMappings) {
     EXPECT_LE(test::resources::now().mappings, before + 4);
 }
 
-TEST_F(StackGuard, IsAProtectedRangeWhereRegionsAreRefused) {
+TEST_F(StackGuard, WithoutRegionsIsAProtectedRange) {
     refuse(unlimited);
     take();
     const stack* s = take();
@@ -123,7 +123,7 @@ TEST_F(StackGuard, IsAProtectedRangeWhereRegionsAreRefused) {
     expect_guarded(*s);
 }
 
-TEST_F(StackGuard, ALargerStackHasOneToo) {
+TEST_F(StackGuard, ALargerStackHasAGuard) {
     for (const bool refused : {false, true}) {
         refuse_guard_regions_for_test(refused, unlimited);
         if (!refused && !test::guard_regions_work()) continue;
@@ -136,7 +136,7 @@ TEST_F(StackGuard, ALargerStackHasOneToo) {
     }
 }
 
-TEST_F(StackGuard, BeyondTheMappingsThatMayBeUsedItIsACanaryAndOneLineSaysSo) {
+TEST_F(StackGuard, BeyondTheMappingLimitIsACanaryWithOneWarning) {
     refuse(5);
     const std::string said = test::stderr_of([&] {
         for (int i = 0; i < 5; ++i) EXPECT_EQ(take()->guard, guard_kind::protection);
@@ -150,7 +150,7 @@ TEST_F(StackGuard, TheSystemsLimitLeavesRoomForTheRestOfTheProcess) {
     EXPECT_EQ(take()->guard, guard_kind::protection);
 }
 
-TEST_F(StackGuard, EveryByteOfACanaryIsLookedAt) {
+TEST_F(StackGuard, EveryByteOfACanaryIsChecked) {
     refuse(0);
     (void)test::stderr_of([&] {
         const stack* s = take();
@@ -165,7 +165,7 @@ TEST_F(StackGuard, EveryByteOfACanaryIsLookedAt) {
     });
 }
 
-TEST_F(StackGuard, LookingAtACanaryCostsNoPage) {
+TEST_F(StackGuard, CheckingACanaryCommitsNoPage) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "the sanitizer's shadow costs pages";
     if (test::emulated) GTEST_SKIP() << "the emulator has memory of its own";
     refuse(0);
@@ -182,7 +182,7 @@ TEST_F(StackGuard, LookingAtACanaryCostsNoPage) {
 
 // ---- guard_policy::always.
 
-TEST_F(StackGuard, WhenDemandedAlwaysAGuardStandsBeforeTheCreditIsGiven) {
+TEST_F(StackGuard, AlwaysPolicyGuardsStacksBeforeGivingCredit) {
     refuse_guard_regions_for_test(true, 256);
     make_pool(true);
     ASSERT_EQ(pool_->reserve(256), 0);
@@ -195,7 +195,7 @@ TEST_F(StackGuard, WhenDemandedAlwaysAGuardStandsBeforeTheCreditIsGiven) {
     }
 }
 
-TEST_F(StackGuard, WhenDemandedAlwaysALargerStackWithoutOneIsRefused) {
+TEST_F(StackGuard, AlwaysPolicyRefusesAnUnguardedLargerStack) {
     refuse_guard_regions_for_test(true, 0);
     make_pool(true);
     int error = 0;
@@ -203,7 +203,7 @@ TEST_F(StackGuard, WhenDemandedAlwaysALargerStackWithoutOneIsRefused) {
     EXPECT_EQ(error, ENOMEM);
 }
 
-TEST_F(StackGuard, WhenDemandedAlwaysARuntimeWithoutThemDoesNotStart) {
+TEST_F(StackGuard, AlwaysPolicyRefusesARuntimeWithoutGuards) {
     refuse_guard_regions_for_test(true, 0);
     (void)test::stderr_of(
         [] { EXPECT_THROW(runtime({.procs = 1, .guard = guard_policy::always}), resource_exhausted); });
@@ -212,7 +212,7 @@ TEST_F(StackGuard, WhenDemandedAlwaysARuntimeWithoutThemDoesNotStart) {
     EXPECT_EQ(rt.run([] { return 7; }), 7);
 }
 
-TEST_F(StackGuard, WhenDemandedAlwaysTheGThatFindsNoneIsNotStarted) {
+TEST_F(StackGuard, AlwaysPolicyDoesNotStartAnUnguardedG) {
     refuse_guard_regions_for_test(true, 256);
     (void)test::stderr_of([] {
         runtime rt({.procs = 1, .guard = guard_policy::always});
@@ -236,7 +236,7 @@ TEST_F(StackGuard, WhenDemandedAlwaysTheGThatFindsNoneIsNotStarted) {
 }
 
 // A process that keeps starting and stopping runtimes must not run out of guards.
-TEST_F(StackGuard, TheMappingsOfAPoolAreFreeAgainWhenItIsGone) {
+TEST_F(StackGuard, ADestroyedPoolReturnsItsMappings) {
     refuse(300);
     for (int round = 0; round < 5; ++round) {
         make_pool(false);

@@ -85,7 +85,7 @@ TEST_F(GrowingStack, GrowsOverALargeFrameAtOnce) {
     EXPECT_TRUE(readable(*s, 200 * kib)) << "what lies between";
 }
 
-TEST_F(GrowingStack, GrowsDownToTheGuardAndNoFurther) {
+TEST_F(GrowingStack, GrowsAtMostDownToTheGuard) {
     stack* s = take();
     EXPECT_EQ(pool_.grow(*s, s->low + 3, nullptr), growth::grown);
     EXPECT_EQ(s->uncommitted, 0U);
@@ -94,13 +94,13 @@ TEST_F(GrowingStack, GrowsDownToTheGuardAndNoFurther) {
     std::memset(s->low, 1, s->size());
 }
 
-TEST_F(GrowingStack, AFaultWhereSomebodyElseHasJustGrownItIsTriedAgain) {
+TEST_F(GrowingStack, AFaultOnACommittedPageIsRetried) {
     stack* s = take();
     EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
     EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
 }
 
-TEST_F(GrowingStack, OtherFaultsInItAreNotItsBusiness) {
+TEST_F(GrowingStack, OtherFaultsInTheStackDoNotGrowIt) {
     stack* s = take();
     const std::byte* at = s->low + 100 * kib;
     EXPECT_EQ(pool_.grow(*s, at, at), growth::none) << "a jump into the stack";
@@ -111,7 +111,7 @@ TEST_F(GrowingStack, OtherFaultsInItAreNotItsBusiness) {
     EXPECT_EQ(pool_.grow(*s, s->low + 10 * kib, nullptr), growth::none) << "a stack that nobody uses";
 }
 
-TEST_F(GrowingStack, ThatCannotGrowAheadGrowsToTheFault) {
+TEST_F(GrowingStack, GrowsToTheFaultIfItCannotGrowAhead) {
     stack* s = take();
     os::fail_nth_for_test(os::failure::commit, 1);
     const std::size_t at = s->uncommitted - 1;
@@ -127,7 +127,7 @@ TEST_F(GrowingStack, KeepsErrno) {
     EXPECT_EQ(errno, 77);
 }
 
-TEST_F(GrowingStack, AnUncommittedPageOfItIsEfaultAndAGrownOneIsNot) {
+TEST_F(GrowingStack, OnlyAnUncommittedPageGivesEfault) {
     stack* s = take();
     EXPECT_FALSE(readable(*s, s->uncommitted - growth_step));
     const std::size_t at = s->uncommitted - 1;
@@ -135,7 +135,7 @@ TEST_F(GrowingStack, AnUncommittedPageOfItIsEfaultAndAGrownOneIsNot) {
     EXPECT_TRUE(readable(*s, at - growth_step + page_));
 }
 
-TEST_F(GrowingStack, WithoutMemoryForItsFirstPagesIsRefusedWithTheCredit) {
+TEST_F(GrowingStack, WithoutMemoryForFirstPagesRefusesTheCredit) {
     os::fail_nth_for_test(os::failure::commit, 1);
     EXPECT_EQ(pool_.reserve(1), ENOMEM);
     EXPECT_EQ(pool_.mapped(), 0U);
@@ -147,7 +147,7 @@ TEST_F(GrowingStack, WithoutMemoryForItsFirstPagesIsRefusedWithTheCredit) {
 }
 
 // Uncommitted memory is not charged, and costs no extra mapping.
-TEST_F(GrowingStack, WhatIsNotCommittedIsNotWritable) {
+TEST_F(GrowingStack, UncommittedPagesCostNoMapping) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose own mappings come and go";
     const std::size_t before = test::resources::now().mappings;
     std::vector<stack*> all;
@@ -158,7 +158,7 @@ TEST_F(GrowingStack, WhatIsNotCommittedIsNotWritable) {
     EXPECT_LE(test::resources::now().mappings, with_stacks + 8) << "growing costs no mapping";
 }
 
-TEST_F(GrowingStack, LargerClassesGrowToo) {
+TEST_F(GrowingStack, LargerClassesGrow) {
     int error = 0;
     for (int size_class = 1; size_class < stack_classes; ++size_class) {
         stack* s = pool_.take_large(size_class, error);
@@ -172,7 +172,7 @@ TEST_F(GrowingStack, LargerClassesGrowToo) {
     }
 }
 
-TEST(GrowingStackEnd, OfASlabThatIsKeptOnlyStacksWithAnOwnerCostMappings) {
+TEST(GrowingStackEnd, InAKeptSlabOnlyOwnedStacksCostMappings) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose own mappings come and go";
     const std::size_t before = test::resources::now().mappings;
     std::byte* kept = nullptr;
@@ -192,7 +192,7 @@ TEST(GrowingStackEnd, OfASlabThatIsKeptOnlyStacksWithAnOwnerCostMappings) {
     EXPECT_LE(test::resources::now().mappings, before + 8);
 }
 
-TEST(FixedStack, IsAsLargeAsSaidAndThereFromTheStart) {
+TEST(FixedStack, IsCommittedInFullFromTheStart) {
     stack_pool pool(with(stack_policy::fixed, 64 * kib));
     ASSERT_EQ(pool.reserve(1), 0);
     stack* s = pool.take();
@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
 
 constexpr bool resident_memory_is_ours = !test::built_with_sanitizer && !test::emulated;
 
-TEST_P(Trimming, AfterADeepBurstTheMemoryIsBack) {
+TEST_P(Trimming, MemoryOfADeepBurstIsReturned) {
     if (!resident_memory_is_ours) GTEST_SKIP() << "a sanitizer or an emulator has memory of its own";
     burst(1000, 4 * kib);
     test::give_heap_back();
@@ -284,7 +284,7 @@ TEST_P(Trimming, AfterADeepBurstTheMemoryIsBack) {
     EXPECT_GE(pool_.unmapped(), 1000U);
 }
 
-TEST_P(Trimming, LargeClassesAreTrimmedToo) {
+TEST_P(Trimming, LargeClassesAreTrimmed) {
     if (!resident_memory_is_ours) GTEST_SKIP() << "a sanitizer or an emulator has memory of its own";
     test::give_heap_back();
     const std::size_t base = test::resources::now().resident_kib;
@@ -305,13 +305,13 @@ TEST_P(Trimming, StacksThatAreTrimmedAreUsedAgain) {
     EXPECT_EQ(trim_all().stacks, 300U);
 }
 
-TEST_P(Trimming, TheFirstCallOnlyLooks) {
+TEST_P(Trimming, TheFirstCallTrimsNothing) {
     burst(10, 100 * kib);
     EXPECT_EQ(pool_.trim(100).stacks, 0U);
     EXPECT_EQ(pool_.trim(100).stacks, 10U);
 }
 
-TEST_P(Trimming, WhatIsInUseBetweenTwoCallsIsLeftAlone) {
+TEST_P(Trimming, StacksUsedBetweenTwoCallsAreKept) {
     burst(100, 100 * kib);
     EXPECT_EQ(pool_.trim(1000).stacks, 0U);
     burst(60, 100 * kib);
@@ -321,7 +321,7 @@ TEST_P(Trimming, WhatIsInUseBetweenTwoCallsIsLeftAlone) {
     EXPECT_EQ(pool_.trim(1000).stacks, 60U);
 }
 
-TEST_P(Trimming, ACallDoesNoMoreThanItIsAllowed) {
+TEST_P(Trimming, ACallTrimsAtMostItsLimit) {
     burst(100, 100 * kib);
     EXPECT_EQ(pool_.trim(30).stacks, 0U);
     uint32_t stacks = 0;
@@ -335,7 +335,7 @@ TEST_P(Trimming, ACallDoesNoMoreThanItIsAllowed) {
     EXPECT_EQ(stacks, 100U);
 }
 
-TEST_P(Trimming, AStackThatACreditStandsForIsBlankedAndReadsAsZero) {
+TEST_P(Trimming, ACreditedStackIsDiscardedAndReadsAsZero) {
     burst(1, 200 * kib);
     std::byte* const low = [&] {
         EXPECT_EQ(pool_.reserve(1), 0);
@@ -359,7 +359,7 @@ TEST_P(Trimming, AStackThatACreditStandsForIsBlankedAndReadsAsZero) {
     static_cast<void>(pool_.give(s));
 }
 
-TEST_P(Trimming, ASlabWithAStackInUseStaysMappedAndItsOthersAreBlanked) {
+TEST_P(Trimming, ASlabWithAStackInUseStaysMapped) {
     ASSERT_EQ(pool_.reserve(1), 0);
     stack* used = pool_.take();
     used->owner = somebody;
@@ -378,7 +378,7 @@ TEST_P(Trimming, ASlabWithAStackInUseStaysMappedAndItsOthersAreBlanked) {
     EXPECT_EQ(pool_.mapped(), mapped);
 }
 
-TEST_P(Trimming, OfAnUnmappedSlabNothingIsFound) {
+TEST_P(Trimming, AnAddressInAnUnmappedSlabFindsNothing) {
     burst(1, 8 * kib);
     ASSERT_EQ(pool_.reserve(1), 0);
     stack* s = pool_.take();
@@ -390,7 +390,7 @@ TEST_P(Trimming, OfAnUnmappedSlabNothingIsFound) {
     EXPECT_EQ(pool_.find(low, in_guard), nullptr);
 }
 
-TEST_P(Trimming, SlotsThatCreditsStandForStayMapped) {
+TEST_P(Trimming, CreditedSlotsStayMapped) {
     burst(2000, 1 * kib);
     ASSERT_EQ(pool_.reserve(700), 0);
     EXPECT_EQ(trim_all().stacks, 2000U);
@@ -400,7 +400,7 @@ TEST_P(Trimming, SlotsThatCreditsStandForStayMapped) {
 }
 
 // Slots credited since the last round are needed, even if no stack was taken.
-TEST_P(Trimming, SlotsOfCreditsThatComeAndGoStayMapped) {
+TEST_P(Trimming, SlotsCreditedSinceTheLastRoundStayMapped) {
     burst(1000, 1 * kib);
     EXPECT_EQ(pool_.trim(1000).stacks, 0U);
     const uint64_t mapped = pool_.mapped();
@@ -412,7 +412,7 @@ TEST_P(Trimming, SlotsOfCreditsThatComeAndGoStayMapped) {
     EXPECT_EQ(pool_.mapped(), 0U) << "in the round after that they go";
 }
 
-TEST_P(Trimming, RetiredStacksAreTakenBeforeOthersAreMade) {
+TEST_P(Trimming, RetiredStacksAreReusedBeforeNewOnes) {
     burst(1000, 4 * kib);
     while (pool_.trim(1000).more) {}
     const uint64_t mapped = pool_.mapped();
@@ -434,7 +434,7 @@ TEST_P(Trimming, AnOscillatingLoadLosesNothing) {
     EXPECT_EQ(pool_.unmapped(), 0U);
 }
 
-TEST_P(Trimming, SaysOnceThatItIsToBeCalled) {
+TEST_P(Trimming, RequestsATrimOnlyOnce) {
     ASSERT_EQ(pool_.reserve(2), 0);
     stack* a = pool_.take();
     stack* b = pool_.take();
@@ -448,7 +448,7 @@ TEST_P(Trimming, SaysOnceThatItIsToBeCalled) {
     EXPECT_TRUE(pool_.give(a)) << "after it was over";
 }
 
-TEST_P(Trimming, PagesThatTheSystemKeepsAreLeftWithTheirStacks) {
+TEST_P(Trimming, PagesThatCannotBeDiscardedStayWithTheirStacks) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose mlock() does nothing";
     burst(50, 8 * kib);
     ASSERT_EQ(pool_.reserve(50), 0);  // so that they are blanked one by one
@@ -470,7 +470,7 @@ TEST_P(Trimming, PagesThatTheSystemKeepsAreLeftWithTheirStacks) {
 
 // Threads take, write and return stacks while another one trims. A stack trimmed while in use would
 // lose what was written.
-TEST_P(Trimming, RacesWithThreadsThatTakeAndGiveStacks) {
+TEST_P(Trimming, RacesWithTakeAndGive) {
     constexpr int threads = 3;
     const int rounds = test::scaled(400);
     ASSERT_EQ(pool_.reserve_for_caches(trimmed_at_once), 0);  // for what trim() holds
@@ -519,7 +519,7 @@ TEST_P(Trimming, RacesWithThreadsThatTakeAndGiveStacks) {
 
 // ---- Depth of use.
 
-TEST_P(Trimming, TheDepthOfAStackIsThatOfItsLowestPage) {
+TEST_P(Trimming, TheDepthOfAStackEndsAtItsLowestPage) {
     ASSERT_EQ(pool_.reserve(1), 0);
     stack* s = pool_.take();
     s->owner = somebody;

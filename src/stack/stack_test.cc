@@ -168,7 +168,7 @@ TEST_F(StackPool, ReturnedStacksAreUsedBeforeNewOnes) {
     EXPECT_EQ(std::set<stack*>(taken_.begin(), taken_.end()), before);
 }
 
-TEST_F(StackPool, ABatchOfReusedStacksIsAtMostWhatWasReturned) {
+TEST_F(StackPool, ABatchHoldsOnlyReturnedStacks) {
     EXPECT_TRUE(pool_.take_reused(5).empty());
     take(10);
     EXPECT_TRUE(pool_.take_reused(5).empty()) << "new stacks are not for caches";
@@ -203,7 +203,7 @@ TEST_F(StackPool, CreditsAndCacheReserveNeverExceedWhatIsMapped) {
     EXPECT_GT(pool.mapped(), first_slab);
 }
 
-TEST_F(StackPool, CreditsThatWereGivenBackAreGivenOutAgain) {
+TEST_F(StackPool, ReturnedCreditsAreReused) {
     ASSERT_EQ(pool_.reserve(first_slab), 0);
     for (uint32_t i = 0; i < 1000; ++i) {
         pool_.unreserve(1 + i % first_slab);
@@ -229,7 +229,7 @@ TEST_F(StackPool, AsManyStacksCanBeTakenAsThereAreCredits) {
     EXPECT_GE(pool_.mapped(), 3 * first_slab);
 }
 
-TEST_F(StackPool, AMappingThatFailsIsAnErrorAndTakesNothing) {
+TEST_F(StackPool, AFailedMappingIsAnErrorAndTakesNoCredit) {
     os::fail_nth_for_test(os::failure::map, 1);
     EXPECT_EQ(pool_.reserve(1), ENOMEM);
     EXPECT_EQ(pool_.mapped(), 0U);
@@ -283,7 +283,7 @@ TEST_F(StackPool, LargerStacksDoNotUseUpTheCreditsOfTheDefaultOnes) {
     static_cast<void>(pool_.give(s));
 }
 
-TEST_F(StackPool, ALargerStackThatCannotBeMappedSaysWhy) {
+TEST_F(StackPool, AFailedMappingOfALargerStackReturnsTheError) {
     os::fail_nth_for_test(os::failure::map, 1);
     int error = 0;
     EXPECT_EQ(pool_.take_large(2, error), nullptr);

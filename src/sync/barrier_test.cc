@@ -49,7 +49,7 @@ TEST(Barrier, TheLastToArriveCallsTheCompletion) {
     b.wait(std::move(both));
 }
 
-TEST(Barrier, WhoDropsOutIsNotExpectedAnyMore) {
+TEST(Barrier, ADroppedPartyIsNoLongerExpected) {
     int phases = 0;
     barrier b(3, [&phases]() noexcept { ++phases; });
     b.arrive_and_drop();
@@ -65,7 +65,7 @@ TEST(Barrier, WhoDropsOutIsNotExpectedAnyMore) {
     EXPECT_EQ(phases, 3);
 }
 
-TEST(Barrier, ATokenOfAPhaseThatIsOverDoesNotWait) {
+TEST(Barrier, AWaitForACompletedPhaseReturnsAtOnce) {
     barrier<> b(1);
     auto over = b.arrive();
     EXPECT_FALSE(std::is_empty_v<barrier<>::injected_token>);
@@ -73,7 +73,7 @@ TEST(Barrier, ATokenOfAPhaseThatIsOverDoesNotWait) {
 }
 
 // A phase's number wraps around unnoticed.
-TEST(Barrier, ManyPhases) {
+TEST(Barrier, CountsManyPhases) {
     long phases = 0;
     barrier b(1, [&phases]() noexcept { ++phases; });
     for (int i = 0; i < 100'000; ++i) b.arrive_and_wait();

@@ -29,7 +29,7 @@ class ConditionVariable : public ::testing::Test {};
 using both = ::testing::Types<condition_variable, condition_variable_any>;
 TYPED_TEST_SUITE(ConditionVariable, both);
 
-TYPED_TEST(ConditionVariable, NotifyingNobodyChangesNothing) {
+TYPED_TEST(ConditionVariable, ANotifyWithoutWaitersHasNoEffect) {
     mutex m;
     TypeParam c;
     c.notify_one();
@@ -40,7 +40,7 @@ TYPED_TEST(ConditionVariable, NotifyingNobodyChangesNothing) {
     EXPECT_FALSE(m.try_lock());
 }
 
-TYPED_TEST(ConditionVariable, ATimeoutLeavesNobodyBehind) {
+TYPED_TEST(ConditionVariable, ATimeoutLeavesNoWaiterBehind) {
     mutex m;
     TypeParam c;
     std::unique_lock lock(m);
@@ -69,7 +69,7 @@ TYPED_TEST(ConditionVariable, APredicateThatIsTrueDoesNotWait) {
     EXPECT_EQ(looks, 6);
 }
 
-TYPED_TEST(ConditionVariable, ATimeoutReturnsWhatThePredicateSaysThen) {
+TYPED_TEST(ConditionVariable, ATimeoutReturnsThePredicate) {
     mutex m;
     TypeParam c;
     std::unique_lock lock(m);
@@ -81,7 +81,7 @@ TYPED_TEST(ConditionVariable, ATimeoutReturnsWhatThePredicateSaysThen) {
     EXPECT_FALSE(c.wait_until(lock, std::chrono::steady_clock::now(), [] { return false; }));
 }
 
-TYPED_TEST(ConditionVariable, AStopThatWasRequestedBeforeDoesNotWait) {
+TYPED_TEST(ConditionVariable, AStopRequestedBeforeDoesNotWait) {
     mutex m;
     TypeParam c;
     std::stop_source stop;
@@ -104,7 +104,7 @@ TYPED_TEST(ConditionVariable, AStopTokenWithoutASourceIsOnlyATimeout) {
 }
 
 // A plain thread that is notified just as it times out locks the queue once more.
-TYPED_TEST(ConditionVariable, MayDieWhenAllWereNotifiedAlthoughTheirTimeIsUp) {
+TYPED_TEST(ConditionVariable, MayBeDestroyedAfterNotifyDespiteTimeouts) {
     const int rounds = test::scaled(500);
     for (int i = 0; i < rounds; ++i) {
         mutex m;

@@ -22,7 +22,7 @@ TEST(CountWord, BeginsAtZeroAndDoesNotWait) {
     EXPECT_TRUE(count.wait_until(why, never));
 }
 
-TEST(CountWord, IsZeroAgainWhenAsMuchWasTakenOffAsWasAdded) {
+TEST(CountWord, IsZeroOnceTheSumIsZero) {
     count_word count;
     count.add(3);
     EXPECT_FALSE(count.is_zero());
@@ -63,7 +63,7 @@ TEST(CountWord, ADeadlineOfZeroDoesNotWait) {
     count.add(-1);
 }
 
-TEST(CountWord, AWaitThatTimedOutLeavesNobodyBehind) {
+TEST(CountWord, ATimeoutLeavesNoWaiterBehind) {
     count_word count;
     count.add(2);
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(count.wait_until(why, 1));

@@ -40,7 +40,7 @@ TEST(Event, StaysSetUntilItIsReset) {
     EXPECT_TRUE(e.wait_until(std::chrono::steady_clock::now() - 1h));
 }
 
-TEST(Event, AWaitThatTimedOutLeavesNobodyBehind) {
+TEST(Event, ATimeoutLeavesNoWaiterBehind) {
     event e;
     for (int i = 0; i < 3; ++i) {
         EXPECT_FALSE(e.wait_for(100us));
@@ -53,7 +53,7 @@ TEST(Event, AWaitThatTimedOutLeavesNobodyBehind) {
 }
 
 // A wait for several objects joins the queue directly.
-TEST(Event, AWaiterWithAClaimIsServedIfNothingElseWasFirst) {
+TEST(Event, AWaiterWithAClaimIsServedIfItWinsTheClaim) {
     event e;
     detail::event_core& core = detail::core_of(e);
     const auto join = [&](detail::waiter& w) {

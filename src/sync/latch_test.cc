@@ -17,14 +17,14 @@ static_assert(sizeof(latch) == 24);
 
 constinit latch latch_made_at_compile_time(1);
 
-TEST(Latch, BeginsOpenWithNothingToCount) {
+TEST(Latch, IsOpenAtZero) {
     const latch l(0);
     EXPECT_TRUE(l.try_wait());
     l.wait();
     EXPECT_TRUE(l.wait_for(0s));
 }
 
-TEST(Latch, IsOpenWhenAsMuchWasTakenOffAsItBeganWith) {
+TEST(Latch, OpensWhenTheCountReachesZero) {
     latch l(5);
     l.count_down();
     l.count_down(3);
@@ -50,7 +50,7 @@ TEST(Latch, TheLastToArriveDoesNotWait) {
     EXPECT_TRUE(largest.try_wait());
 }
 
-TEST(Latch, AWaitThatTimedOutLeavesNobodyBehind) {
+TEST(Latch, ATimeoutLeavesNoWaiterBehind) {
     latch l(1);
     for (int i = 0; i < 3; ++i) {
         EXPECT_FALSE(l.wait_for(0s));
@@ -64,7 +64,7 @@ TEST(Latch, AWaitThatTimedOutLeavesNobodyBehind) {
 }
 
 // A closed latch without waiters may be destroyed, even after a wait timed out.
-TEST(Latch, MayDieBeforeItIsOpen) {
+TEST(Latch, MayBeDestroyedBeforeItIsOpen) {
     latch l(2);
     EXPECT_FALSE(l.wait_for(1us));
 }

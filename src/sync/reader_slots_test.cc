@@ -30,7 +30,7 @@ TEST(ReaderSlots, AreClosedAtFirst) {
     EXPECT_EQ(slots->look(), 0);
 }
 
-TEST(ReaderSlots, CountWhoHasEnteredAndNotLeftWhereverItWas) {
+TEST(ReaderSlots, CountEntersMinusLeavesOverAllSlots) {
     const auto slots = make(3);
     slots->open();
     for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(slots->enter(i));  // numbers beyond the last slot wrap around

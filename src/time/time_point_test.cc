@@ -51,7 +51,7 @@ TEST(SaturatedNs, PartsOfANanosecondAreRoundedUp) {
     EXPECT_EQ(saturated_ns(duration<double, std::nano>(2.5)), 3);
 }
 
-TEST(SaturatedNs, WhatIsNotPositiveIsZero) {
+TEST(SaturatedNs, NonPositiveDurationsAreZero) {
     EXPECT_EQ(saturated_ns(-1ns), 0);
     EXPECT_EQ(saturated_ns(std::chrono::nanoseconds::min()), 0);
     EXPECT_EQ(saturated_ns(std::chrono::hours::min()), 0);
@@ -60,14 +60,14 @@ TEST(SaturatedNs, WhatIsNotPositiveIsZero) {
     EXPECT_EQ(saturated_ns(duration<double>(std::numeric_limits<double>::quiet_NaN())), 0);
 }
 
-TEST(SaturatedNs, WhatIsBeyondTheClockIsNever) {
+TEST(SaturatedNs, DurationsBeyondTheClockAreNever) {
     EXPECT_EQ(saturated_ns(std::chrono::hours::max()), never);
     EXPECT_EQ(saturated_ns(std::chrono::milliseconds::max()), never);
     EXPECT_EQ(saturated_ns(duration<double>(1e30)), never);
     EXPECT_EQ(saturated_ns(duration<double>(infinity)), never);
 }
 
-TEST(DeadlineAfter, WhatIsNotPositiveHasPassedButStillIsADeadline) {
+TEST(DeadlineAfter, ANonPositiveTimeoutIsAPassedDeadline) {
     for (const auto timeout : {0ns, -1ns, std::chrono::nanoseconds::min()}) {
         const int64_t deadline_ns = deadline_after(timeout);
         EXPECT_EQ(deadline_ns, long_ago);
@@ -75,7 +75,7 @@ TEST(DeadlineAfter, WhatIsNotPositiveHasPassedButStillIsADeadline) {
     }
 }
 
-TEST(DeadlineAfter, LiesThatFarFromNow) {
+TEST(DeadlineAfter, IsTheTimeoutAfterNow) {
     const int64_t before = now_ns();
     const int64_t deadline_ns = deadline_after(10s);
     const int64_t after = now_ns();
@@ -90,7 +90,7 @@ TEST(DeadlineAfter, DoesNotWrapAround) {
     EXPECT_LT(deadline_after(std::chrono::hours(24 * 365 * 100)), never);
 }
 
-TEST(DeadlineAt, TheSteadyClockIsTakenAsItIs) {
+TEST(DeadlineAt, TheSteadyClockNeedsNoConversion) {
     const auto now = steady_clock::now();
     EXPECT_EQ(deadline_at(now), now.time_since_epoch().count());
     EXPECT_EQ(deadline_at(steady_clock::time_point::max()), never);

@@ -31,7 +31,7 @@ TEST(Semaphore, HoldsAsManyUnitsAsItBeganWith) {
     semaphore_made_at_compile_time.release();
 }
 
-TEST(Semaphore, UnitsThatAreGivenCanBeTaken) {
+TEST(Semaphore, ReleasedUnitsCanBeAcquired) {
     counting_semaphore<> s(0);
     EXPECT_FALSE(s.try_acquire());
     s.release(3);
@@ -51,7 +51,7 @@ TEST(Semaphore, ReleasingNothingChangesNothing) {
     EXPECT_FALSE(s.try_acquire());
 }
 
-TEST(Semaphore, HoldsAsMuchAsMaxSays) {
+TEST(Semaphore, HoldsUpToMaxUnits) {
     counting_semaphore<> s(counting_semaphore<>::max());
     EXPECT_TRUE(s.try_acquire());
     s.release();
@@ -61,7 +61,7 @@ TEST(Semaphore, HoldsAsMuchAsMaxSays) {
     EXPECT_TRUE(b.try_acquire());
 }
 
-TEST(Semaphore, AWaitThatTimedOutLeavesNobodyBehind) {
+TEST(Semaphore, ATimeoutLeavesNoWaiterBehind) {
     counting_semaphore<> s(0);
     for (int i = 0; i < 3; ++i) {
         EXPECT_FALSE(s.try_acquire_for(0s));
@@ -75,7 +75,7 @@ TEST(Semaphore, AWaitThatTimedOutLeavesNobodyBehind) {
     EXPECT_FALSE(s.try_acquire());
 }
 
-TEST(Semaphore, MayDieAsSoonAsAnotherThreadsReleaseEndedTheLastAcquire) {
+TEST(Semaphore, MayBeDestroyedRightAfterTheLastAcquire) {
     const int rounds = test::scaled(2000);
     for (int i = 0; i < rounds; ++i) {
         std::thread other;

@@ -28,7 +28,7 @@ TEST(ClaimWord, AClaimAfterTheParkMustReady) {
     EXPECT_TRUE(must_ready);
 }
 
-TEST(ClaimWord, ThereIsOneWinner) {
+TEST(ClaimWord, OnlyTheFirstClaimWins) {
     claim_word claim;
     bool must_ready = true;
     EXPECT_TRUE(claim.try_claim(0, must_ready));
@@ -38,7 +38,7 @@ TEST(ClaimWord, ThereIsOneWinner) {
 }
 
 // Two claimers and a parker: one claimer wins, and exactly one party makes the waiter run.
-TEST(ClaimWord, WhenAllComeAtOnceExactlyOnePartyReadies) {
+TEST(ClaimWord, InARaceExactlyOnePartyReadiesTheWaiter) {
     const int rounds = test::scaled(5'000);
     for (int i = 0; i < rounds; ++i) {
         claim_word claim;
@@ -95,7 +95,7 @@ TEST_F(WaitQueue, TheOldestLeavesFirst) {
     EXPECT_EQ(queue_.pop_claimed(), nullptr);
 }
 
-TEST_F(WaitQueue, WhoIsPushedToTheFrontLeavesNext) {
+TEST_F(WaitQueue, AWaiterPushedToTheFrontLeavesNext) {
     push({0, 1});
     queue_.push_front(w_[2]);
     EXPECT_EQ(drained(), (std::vector{2, 0, 1}));
@@ -114,7 +114,7 @@ TEST_F(WaitQueue, AWaiterKnowsWhetherItIsQueued) {
     EXPECT_EQ(w_[1].queue, nullptr);
 }
 
-TEST_F(WaitQueue, AnybodyCanBeTakenOut) {
+TEST_F(WaitQueue, AnyWaiterCanBeRemoved) {
     for (int out = 0; out < 3; ++out) {
         push({0, 1, 2});
         queue_.remove(w_[out]);
@@ -129,7 +129,7 @@ TEST_F(WaitQueue, AnybodyCanBeTakenOut) {
     EXPECT_EQ(drained(), (std::vector{1, 2}));
 }
 
-TEST_F(WaitQueue, WhomSomebodyElseHasClaimedIsUnlinkedOnTheWay) {
+TEST_F(WaitQueue, PopUnlinksWaitersClaimedElsewhere) {
     std::array<claim_word, 5> claims;
     for (int i = 0; i < 5; ++i) w_[i].claim = &claims[i];
     push({0, 1, 2, 3});
@@ -143,7 +143,7 @@ TEST_F(WaitQueue, WhomSomebodyElseHasClaimedIsUnlinkedOnTheWay) {
     EXPECT_TRUE(queue_.empty());
 }
 
-TEST_F(WaitQueue, TheWinnerLearnsWhetherItHasToReady) {
+TEST_F(WaitQueue, PopReportsWhetherTheWinnerMustReady) {
     std::array<claim_word, 2> claims;
     w_[0].claim = &claims[0];
     w_[1].claim = &claims[1];
@@ -153,13 +153,13 @@ TEST_F(WaitQueue, TheWinnerLearnsWhetherItHasToReady) {
     EXPECT_TRUE(queue_.pop_claimed()->must_ready);
 }
 
-TEST_F(WaitQueue, AWaiterWithoutAClaimIsWonByWhoeverUnlinksIt) {
+TEST_F(WaitQueue, AWaiterWithoutAClaimIsPoppedOnce) {
     push({0});
     EXPECT_EQ(queue_.pop_claimed(), &w_[0]);
     EXPECT_EQ(queue_.pop_claimed(), nullptr);
 }
 
-TEST_F(WaitQueue, AllAtOnceComeAsAChainOldestFirstWithoutTheLost) {
+TEST_F(WaitQueue, PopAllReturnsTheClaimedWaitersOldestFirst) {
     std::array<claim_word, 5> claims;
     for (int i = 0; i < 5; ++i) w_[i].claim = &claims[i];
     push({0, 1, 2, 3, 4});

@@ -72,7 +72,7 @@ TEST_P(AsioExecutor, HandlersAreGreenThreadsAndMayWait) {
 }
 
 // Holds for both kinds of strands. Handlers on Asio's own must not wait.
-TEST_P(AsioExecutor, AStrandRunsOneAtATime) {
+TEST_P(AsioExecutor, AStrandRunsOneHandlerAtATime) {
     const auto count_on = [](const boost::asio::any_io_executor& strand, bool may_wait) {
         int sum = 0;
         const int tasks = scaled(1000);
@@ -97,7 +97,7 @@ TEST_P(AsioExecutor, AStrandRunsOneAtATime) {
     rt_.drain();
 }
 
-TEST_P(AsioExecutor, StrandsAreTheSameOrNot) {
+TEST_P(AsioExecutor, StrandsCompareByIdentity) {
     const asio::strand one(here_.get_executor());
     const asio::strand same = one;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_EQ(one, same);
@@ -105,7 +105,7 @@ TEST_P(AsioExecutor, StrandsAreTheSameOrNot) {
     EXPECT_EQ(&one.query(boost::asio::execution::context), &here_);
 }
 
-TEST_P(AsioExecutor, TimersAndSocketsOfAsio) {
+TEST_P(AsioExecutor, AsioTimersAndSocketsWork) {
     std::atomic<int> fired = 0;
     boost::asio::steady_timer timer(here_.get_executor(), 1ms);
     timer.async_wait([&](error_code ec) {
@@ -129,7 +129,7 @@ boost::asio::awaitable<void> echo(tcp::socket socket) {
     co_await boost::asio::async_write(socket, boost::asio::buffer(text), boost::asio::use_awaitable);
 }
 
-TEST_P(AsioExecutor, CoroutinesOfAsio) {
+TEST_P(AsioExecutor, AsioCoroutinesWork) {
     tcp::acceptor acceptor(here_.get_executor(), tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
     std::atomic<bool> ended = false;
     const asio::strand strand(here_.get_executor());
@@ -152,7 +152,7 @@ TEST_P(AsioExecutor, CoroutinesOfAsio) {
     rt_.drain();
 }
 
-TEST_P(AsioExecutor, WithoutARuntimeItIsThatOfTheCaller) {
+TEST_P(AsioExecutor, WithoutARuntimeItUsesTheCallersRuntime) {
     asio::context anywhere;
     const bool same = rt_.run([&] {
         chan<bool> answer(1);

@@ -76,7 +76,7 @@ class AsioHttp : public both_kinds_test<Kind> {};
 
 TYPED_TEST_SUITE(AsioHttp, both_kinds);
 
-TYPED_TEST(AsioHttp, RequestsAndAnswers) {
+TYPED_TEST(AsioHttp, AnswersRequests) {
     this->on_each([](runtime& rt, auto make_pair) {
         rt.run([&] {
             wait_group all;
@@ -90,7 +90,7 @@ TYPED_TEST(AsioHttp, RequestsAndAnswers) {
     });
 }
 
-TYPED_TEST(AsioHttp, TheEndIsTheEndAndADeadlineIsOne) {
+TYPED_TEST(AsioHttp, ReportsTheEndOfStreamAndTimeouts) {
     this->on_each([](runtime& rt, auto make_pair) {
         rt.run([&] {
             auto [near_below, far_below] = make_pair();
@@ -121,7 +121,7 @@ TYPED_TEST(AsioHttp, TheEndIsTheEndAndADeadlineIsOne) {
     });
 }
 
-TEST(AsioErrors, BecomeAsiosWhereItHasThem) {
+TEST(AsioErrors, MapToAsioErrorsIfThereAreAny) {
     EXPECT_FALSE(asio::to_boost({}));
     EXPECT_EQ(asio::to_boost(errc::cancelled), boost::asio::error::operation_aborted);
     EXPECT_EQ(asio::to_boost(std::make_error_code(std::errc::connection_reset)), boost::asio::error::connection_reset);

@@ -99,7 +99,7 @@ TEST_P(AsioUseWeft, CallsReturnTheirResults) {
     });
 }
 
-TEST_P(AsioUseWeft, OthersRunWhileOneWaits) {
+TEST_P(AsioUseWeft, OtherGreenThreadsRunDuringAWait) {
     on_each([](const boost::asio::any_io_executor& on) {
         std::atomic<int> ended = 0;
         const auto begin = std::chrono::steady_clock::now();
@@ -193,7 +193,7 @@ auto initiate(Body body, Token token) {
                                                              std::move(body));
 }
 
-TEST_P(AsioUseWeft, AllKindsOfHandlers) {
+TEST_P(AsioUseWeft, SupportsEveryHandlerSignature) {
     rt_.run([] {
         const auto at_once = [](auto... values) {
             return [=](auto handler) mutable { std::move(handler)(std::move(values)...); };
@@ -226,7 +226,7 @@ TEST_P(AsioUseWeft, AllKindsOfHandlers) {
     });
 }
 
-TEST_P(AsioUseWeft, AnOperationThatIsGivenUpFails) {
+TEST_P(AsioUseWeft, AnAbandonedOperationFails) {
     rt_.run([] {
         error_code ec;
         EXPECT_EQ(initiate<int>([](auto handler) { static_cast<void>(handler); }, use_weft[ec]), 0);
@@ -264,7 +264,7 @@ struct wait_once {
     }
 };
 
-TEST_P(AsioUseWeft, ACancellationThatNobodyRunsIsNotWaitedFor) {
+TEST_P(AsioUseWeft, AStoppedContextDoesNotBlockACancellation) {
     rt_.run([] {
         for (int i = 0; i < scaled(300); ++i) {
             boost::asio::io_context io(1);
@@ -294,7 +294,7 @@ TEST_P(AsioUseWeft, AGreenThreadMayRunTheContextInABlockingCall) {
     });
 }
 
-TEST_P(AsioUseWeft, PlainThreadsMayCallToo) {
+TEST_P(AsioUseWeft, PlainThreadsMayCall) {
     run_by_thread io;
     boost::asio::steady_timer(io.executor(), 1ms).async_wait(use_weft);
 }

@@ -63,7 +63,7 @@ class AsioWebSocket : public both_kinds_test<Kind> {};
 
 TYPED_TEST_SUITE(AsioWebSocket, both_kinds);
 
-TYPED_TEST(AsioWebSocket, MessagesAndTheirEnd) {
+TYPED_TEST(AsioWebSocket, TransfersMessagesAndReportsTheClose) {
     this->on_each([](runtime& rt, auto make_pair) {
         rt.run([&] {
             wait_group all;

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using Barrier = procs_test;
 WEFT_SWEEP(Barrier);
 
-TEST_P(Barrier, NobodyIsAPhaseAhead) {
+TEST_P(Barrier, NoPartyIsAPhaseAhead) {
     constexpr std::size_t parties = 9;
     const int phases = scaled(500);
     std::vector<int> at(parties);  // plain: each written by its party, all read by the completion
@@ -55,7 +55,7 @@ TEST_P(Barrier, NobodyIsAPhaseAhead) {
 }
 
 // Arriving and waiting are separate: a party does other work between the two.
-TEST_P(Barrier, WhoHasArrivedMayWaitLater) {
+TEST_P(Barrier, APartyMayWaitLongAfterItsArrival) {
     const int phases = scaled(500);
     std::atomic<int> arrived = 0;
     std::atomic<int> early = 0;
@@ -166,7 +166,7 @@ TEST_P(Barrier, MayBeDestroyedRightAfterAPlainThreadsWait) {
     }
 }
 
-TEST_P(Barrier, AWaiterWhoseRuntimeStopsIsForgotten) {
+TEST_P(Barrier, AWaiterOfAStoppedRuntimeIsRemoved) {
     barrier<> meeting(2);
     park(1, [&] { rt().go([&] { meeting.arrive_and_wait(); }); });
     EXPECT_EQ(rt().stop(), 1U);

@@ -52,7 +52,7 @@ constexpr std::size_t usable(std::size_t size) { return built_with_sanitizer ? s
     return below + (some[0] == std::byte{1} ? 0 : 1);
 }
 
-TEST_P(BigStack, HasRoomForWhatWasAskedFor) {
+TEST_P(BigStack, HasTheRequestedSize) {
     rt().run([] {
         for (const std::size_t size : {mib, 4 * mib, 10 * mib}) {
             const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
@@ -62,7 +62,7 @@ TEST_P(BigStack, HasRoomForWhatWasAskedFor) {
     });
 }
 
-TEST_P(BigStack, IsAMebibyteUnlessSaidOtherwise) {
+TEST_P(BigStack, IsAMebibyteByDefault) {
     rt().run([] {
         on_big_stack([] {
             EXPECT_GE(this_green_thread().stack->size(), mib);
@@ -87,7 +87,7 @@ TEST_P(BigStack, ReturnsWhatTheFunctionReturns) {
     });
 }
 
-TEST_P(BigStack, AnExceptionLeavesItAndTheOldStackIsBack) {
+TEST_P(BigStack, AnExceptionRestoresTheOldStack) {
     rt().run([] {
         const auto* before = this_green_thread().stack;
         for (int i = 0; i < 10; ++i) {
@@ -174,7 +174,7 @@ TEST_P(BigStack, CallsNest) {
     });
 }
 
-TEST_P(BigStack, IsNotUsedWhereEnoughIsLeft) {
+TEST_P(BigStack, IsNotUsedIfEnoughStackIsLeft) {
     rt().run([] {
         const auto* own = this_green_thread().stack;
         on_big_stack(1024, [&] { EXPECT_EQ(this_green_thread().stack, own); });
@@ -205,7 +205,7 @@ TEST_P(BigStack, IsReused) {
     });
 }
 
-TEST_P(BigStack, BeyondTheLargestClassIsRefused) {
+TEST_P(BigStack, ASizeAboveTheLargestClassIsRefused) {
     rt().run([] {
         bool called = false;
         EXPECT_THROW(on_big_stack(64 * mib + 1, [&] { called = true; }), std::invalid_argument);
@@ -270,7 +270,7 @@ TEST_P(BigStack, APinTakenInsideOrOutsideHolds) {
     });
 }
 
-TEST_P(BigStack, LocksCrossIt) {
+TEST_P(BigStack, LocksMayBeHeldAcrossIt) {
     rt().run([] {
         mutex m;
         int guarded = 0;
@@ -292,7 +292,7 @@ TEST_P(BigStack, LocksCrossIt) {
     });
 }
 
-TEST_P(BigStack, ScopesAndDeadlinesOnItEnd) {
+TEST_P(BigStack, ScopesAndDeadlinesWorkOnIt) {
     rt().run([] {
         on_big_stack([] {
             int done = 0;
@@ -332,7 +332,7 @@ TEST_P(BigStack, UnwindingAndDumpsShowBothParts) {
     rt().drain();
 }
 
-TEST_P(BigStack, AbandonedInTheMiddleItGoesWithTheRuntime) {
+TEST_P(BigStack, AnAbandonedOneIsFreedWithTheRuntime) {
     {
         runtime other({.procs = procs()});
         wait_group parked;

@@ -71,7 +71,7 @@ private:
 using BlockedFault = procs_test;
 WEFT_SWEEP_OVER(BlockedFault, 1U, 2U, 4U);
 
-TEST_P(BlockedFault, HoldsNobodyElseUp) {
+TEST_P(BlockedFault, DelaysNoOtherGreenThread) {
     const unsigned n = procs() + 1;
     const auto pages = std::make_unique<slow_pages>(n);
     if (!pages->work()) GTEST_SKIP() << "no userfaultfd here";

@@ -91,7 +91,7 @@ std::string read_line(int fd) {
     return line;
 }
 
-TEST_P(Blocked, SixtyFourReadersOfAnotherProcess) {
+TEST_P(Blocked, SixtyFourPipeReadersDelayNoOther) {
     constexpr unsigned n = 64;
     std::vector<two_ends> pipes;
     std::vector<std::string> write_ends;
@@ -117,7 +117,7 @@ TEST_P(Blocked, SixtyFourReadersOfAnotherProcess) {
 }
 
 // A G that computes beside blocked readers gets about as much CPU time as a plain thread.
-TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
+TEST_P(Blocked, BlockedReadersCostAComputingGNoCpuTime) {
     constexpr unsigned n = 16;
     constexpr long pieces = 10'000;
     constexpr long factor = 16;
@@ -153,7 +153,7 @@ TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
 }
 
 // The readers are retaken and woken many times in turn. Nothing that is read is lost.
-TEST_P(Blocked, ReadersComeBackManyTimes) {
+TEST_P(Blocked, ReadersReturnManyTimesWithoutLoss) {
     constexpr int pairs = 6;
     const int messages = scaled(60);
     tally seen(static_cast<std::size_t>(pairs * messages));
@@ -205,7 +205,7 @@ private:
     FILE* file_;
 };
 
-TEST_P(Blocked, Flock) {
+TEST_P(Blocked, FlockDelaysNoOtherGreenThread) {
     const locked_file file;
     ASSERT_EQ(::flock(file.fd(), LOCK_EX), 0);
     others_go_on_while(
@@ -219,7 +219,7 @@ TEST_P(Blocked, Flock) {
 }
 
 // Like F_SETLKW, for locks of which a process may have several.
-TEST_P(Blocked, LockOfARange) {
+TEST_P(Blocked, ARangeLockDelaysNoOtherGreenThread) {
     const locked_file file;
     struct flock lock{};
     lock.l_type = F_WRLCK;
@@ -243,7 +243,7 @@ TEST_P(Blocked, LockOfARange) {
 
 // ---- Waiting for processes, and for time.
 
-TEST_P(Blocked, Waitpid) {
+TEST_P(Blocked, WaitpidDelaysNoOtherGreenThread) {
     two_ends command = two_ends::of_pipe();
     std::vector<pid_t> children;
     for (unsigned i = 0; i < procs(); ++i) {
@@ -261,7 +261,7 @@ TEST_P(Blocked, Waitpid) {
         [&] { command.close_write_end(); });
 }
 
-TEST_P(Blocked, SleepingThreads) {
+TEST_P(Blocked, ASystemSleepDelaysNoOtherGreenThread) {
     std::atomic<bool> over = false;
     others_go_on_while(
         procs() + 2,

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using BlockingCancel = procs_test;
 WEFT_SWEEP_OVER(BlockingCancel, 1U, 2U, 4U);
 
-TEST_P(BlockingCancel, TheDeadlineAroundTheCallCountsInIt) {
+TEST_P(BlockingCancel, ADeadlineAroundTheCallEndsWaitsInIt) {
     rt().run([] {
         const chan<int> silent;
         const auto wait = [&] { return silent.recv_for(1s); };  // in case nothing interrupts it
@@ -38,7 +38,7 @@ TEST_P(BlockingCancel, TheDeadlineAroundTheCallCountsInIt) {
     });
 }
 
-TEST_P(BlockingCancel, ADeadlineInItCounts) {
+TEST_P(BlockingCancel, ADeadlineInsideTheCallEndsWaits) {
     rt().run([] {
         const chan<int> silent;
         for (const hand_off way : all_ways) {
@@ -57,7 +57,7 @@ TEST_P(BlockingCancel, IsNoCancellationPoint) {
     });
 }
 
-TEST_P(BlockingCancel, AScopeInItJoinsAndCancels) {
+TEST_P(BlockingCancel, AScopeInTheCallJoinsAndCancels) {
     const int ended = rt().run([] {
         std::atomic<int> count = 0;
         EXPECT_THROW(blocking([&] {
@@ -80,7 +80,7 @@ TEST_P(BlockingCancel, AScopeInItJoinsAndCancels) {
 }
 
 // Timers made inside a blocking call belong to the caller's runtime.
-TEST_P(BlockingCancel, TimersInItFire) {
+TEST_P(BlockingCancel, TimersInTheCallFire) {
     std::atomic<int> on_it = 0;
     rt().run([&] {
         blocking([&] {

@@ -68,7 +68,7 @@ uintptr_t misaligned_by(const void* at, std::size_t alignment) { return reinterp
     return called + a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + static_cast<int64_t>(2 * x + 4 * y) + n;
 }
 
-TEST(BlockingFrames, WhatTheCallerHoldsIsHeldAfterTheCall) {
+TEST(BlockingFrames, TheCallPreservesTheCallersValues) {
     runtime rt({.procs = 1});
     rt.run([] {
         for (int64_t n = 0; n < 3000; ++n)  // some of them are timed, or get a special start
@@ -95,7 +95,7 @@ TEST(BlockingFrames, WhatTheCallerHoldsIsHeldAfterTheCall) {
     return std::accumulate(aligned.begin(), aligned.end(), int64_t{0}) - in_call;
 }
 
-TEST(BlockingFrames, TheCallersMayBeOfAnySizeAndAlignment) {
+TEST(BlockingFrames, TheCallersFrameMayHaveAnySizeAndAlignment) {
     runtime rt({.procs = 1});
     rt.run([] {
         for (std::size_t size = 1; size < 1500; size += 7) {
@@ -105,7 +105,7 @@ TEST(BlockingFrames, TheCallersMayBeOfAnySizeAndAlignment) {
     });
 }
 
-TEST(BlockingFrames, TheCallsMayBeOfAnySizeAndAlignment) {
+TEST(BlockingFrames, TheCalleesFrameMayHaveAnySizeAndAlignment) {
     runtime rt({.procs = 1});
     rt.run([] {
         for (std::size_t size = 1; size < 1500; size += 7) {
@@ -129,7 +129,7 @@ TEST(BlockingFrames, TheCallsMayBeOfAnySizeAndAlignment) {
     return n + blocking([n] { return n + 1; });
 }
 
-TEST(BlockingFrames, TheCallerMayBeForAnotherTarget) {
+TEST(BlockingFrames, TheCallerMayHaveAnotherTargetAttribute) {
     runtime rt({.procs = 1});
     EXPECT_EQ(rt.run([] { return call_from_another_target(4); }), 9);
 }
@@ -150,7 +150,7 @@ TEST(BlockingFrames, TheCallerMayBeForAnotherTarget) {
     return "nothing thrown";
 }
 
-TEST(BlockingFrames, WhoCatchesWhatTheCallThrewHasItsOwnToo) {
+TEST(BlockingFrames, AHandlerOfTheCallsExceptionKeepsItsValues) {
     runtime rt({.procs = 1});
     rt.run([] {
         for (int64_t n = 0; n < 3000; ++n) {

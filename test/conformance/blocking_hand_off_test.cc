@@ -61,21 +61,21 @@ protected:
 
 WEFT_SWEEP_OVER(BlockingHandOff, 1U, 2U, 4U);
 
-TEST_P(BlockingHandOff, CallsHoldNobodyUp) {
+TEST_P(BlockingHandOff, CallsDelayNoOtherGreenThread) {
     others_go_on_beside(procs() + 3, [](auto f) { blocking(f); });
 }
 
-TEST_P(BlockingHandOff, LateOnesHoldNobodyUp) {
+TEST_P(BlockingHandOff, LateHandOffDelaysNoOtherGreenThread) {
     others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::late, f); });
     EXPECT_GT(rt().stats().retakes_in_call, 0U);
 }
 
-TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
+TEST_P(BlockingHandOff, ImmediateHandOffDelaysNoOtherGreenThread) {
     others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::at_once, f); });
 }
 
 // A P lost in a short call because the slice ended says nothing about the call's length.
-TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItWas) {
+TEST(BlockingHandOffLearned, ALongSliceDoesNotMakeAShortCallCountAsLong) {
     const calm no_storm;
     runtime rt({.procs = 1});
     constexpr uint32_t long_ns = 50'000;
@@ -120,7 +120,7 @@ TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
 }
 
 // A G made ready before a call runs during it, whatever other calls and idle Ms do then.
-TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
+TEST_P(BlockingHandOff, AGReadiedBeforeACallRunsDuringIt) {
     const int rounds = scaled(1000);
     std::atomic<int> met = 0;
     for (unsigned caller = 0; caller < procs(); ++caller) {
@@ -145,7 +145,7 @@ class CalmHandOff : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(CalmHandOff, 1U, 2U, 4U);
 
-TEST_P(CalmHandOff, NothingIsGivenAwayWhenNobodyWaits) {
+TEST_P(CalmHandOff, NothingIsHandedOffIfNoGIsRunnable) {
     const uint64_t wakes = rt().run([] {
         const uint64_t before = stats().wakes;
         const int thread = os_thread_id();
@@ -181,7 +181,7 @@ uint64_t taken_during(int n, std::chrono::microseconds length) {
 }
 
 // If the machine stalls, a short call takes long. So each state is reached only eventually.
-TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
+TEST(BlockingLearns, LongAndShortCallsChangeThePrediction) {
     runtime rt({.procs = 1});
     rt.run([] {
         std::atomic<bool> over = false;
@@ -243,7 +243,7 @@ TEST_P(BlockingHandOff, DumpsShowTheCallAndItsCaller) {
     rt().drain();
 }
 
-TEST_P(BlockingHandOff, DumpsDuringCallsDoNoHarm) {
+TEST_P(BlockingHandOff, DumpsDuringCallsAreSafe) {
     std::atomic<bool> over = false;
     std::atomic<int> calls = 0;
     for (unsigned i = 0; i < procs() + 2; ++i) {
@@ -264,7 +264,7 @@ TEST_P(BlockingHandOff, DumpsDuringCallsDoNoHarm) {
 
 // ---- Many.
 
-TEST_P(BlockingHandOff, EveryCallIsMadeOnceAndEveryCallerComesBack) {
+TEST_P(BlockingHandOff, EveryCallRunsOnceAndReturnsToItsCaller) {
     constexpr int callers = 30;
     const int each = scaled(60);
     tally made(static_cast<std::size_t>(callers * each));
@@ -295,7 +295,7 @@ TEST_P(BlockingHandOff, EveryCallIsMadeOnceAndEveryCallerComesBack) {
     EXPECT_TRUE(returned.exactly_once());
 }
 
-TEST_P(BlockingHandOff, PinnedOnesComeBackOnTheirThread) {
+TEST_P(BlockingHandOff, PinnedCallersResumeOnTheirThread) {
     std::atomic<int> moves = 0;
     for (unsigned i = 0; i < procs() + 2; ++i) {
         rt().go([&, i] {

@@ -51,7 +51,7 @@ private:
     std::atomic<int> most_{0};
 };
 
-TEST_P(BlockingPool, LetsAsManyInAsItsCapSays) {
+TEST_P(BlockingPool, AdmitsAsManyCallsAsItsCap) {
     for (const int cap : {1, 3, 7}) {
         blocking_pool pool("disk", cap);
         gauge calls;
@@ -79,13 +79,13 @@ TEST_P(BlockingPool, LetsAsManyInAsItsCapSays) {
     }
 }
 
-TEST_P(BlockingPool, TellsItsNameAndCap) {
+TEST_P(BlockingPool, ReturnsItsNameAndCap) {
     const blocking_pool pool("database", 12);
     EXPECT_EQ(pool.name(), "database");
     EXPECT_EQ(pool.cap(), 12);
 }
 
-TEST_P(BlockingPool, NeverLetsMoreIn) {
+TEST_P(BlockingPool, NeverExceedsItsCap) {
     constexpr int cap = 4;
     constexpr int callers = 40;
     const int each = scaled(50);
@@ -136,7 +136,7 @@ TEST_P(BlockingPool, ServesInOrderOfArrival) {
 
 // ---- Callers that do not get in.
 
-TEST_P(BlockingPool, WhoIsCancelledWhileItWaitsIsNotCalled) {
+TEST_P(BlockingPool, ACancelledWaiterIsNotCalled) {
     blocking_pool pool("full", 1);
     std::atomic<bool> over = false;
     std::atomic<int> called = 0;
@@ -176,7 +176,7 @@ TEST_P(BlockingPool, WhoIsCancelledWhileItWaitsIsNotCalled) {
 }
 
 // At whatever moment the cancellation comes, the caller either gives up or is let in.
-TEST_P(BlockingPool, PlacesAreNotLostWhenCancellationAndTurnMeet) {
+TEST_P(BlockingPool, ACancellationRacingWithAdmissionLosesNoPlace) {
     constexpr int cap = 2;
     blocking_pool pool("race", cap);
     gauge calls;
@@ -206,7 +206,7 @@ TEST_P(BlockingPool, PlacesAreNotLostWhenCancellationAndTurnMeet) {
     EXPECT_EQ(pool.waiting(), 0);
 }
 
-TEST_P(BlockingPool, ExceptionsGiveThePlaceBack) {
+TEST_P(BlockingPool, AnExceptionReleasesThePlace) {
     blocking_pool pool("thrower", 1);
     rt().run([&] {
         for (int i = 0; i < 20; ++i) {
@@ -231,7 +231,7 @@ TEST(BlockingPoolMade, NeedsACapOfOneAtLeast) {
 
 // ---- Plain threads.
 
-TEST_P(BlockingPool, PlainThreadsShareItWithGreenOnes) {
+TEST_P(BlockingPool, PlainAndGreenThreadsShareIt) {
     constexpr int cap = 2;
     blocking_pool pool("shared", cap);
     gauge calls;

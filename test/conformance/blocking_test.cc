@@ -87,7 +87,7 @@ TEST_P(Blocking, TakesAnyCallable) {
 
 // ---- Exceptions.
 
-TEST_P(Blocking, ExceptionsTravel) {
+TEST_P(Blocking, ExceptionsReachTheCaller) {
     rt().run([] {
         for (const hand_off way : all_ways) {
             EXPECT_THROW(blocking(way, [] { throw std::out_of_range("too far"); }), std::out_of_range);
@@ -118,7 +118,7 @@ TEST_P(Blocking, ExceptionsTravel) {
     });
 }
 
-TEST_P(Blocking, IsCalledInADestructorWhileAnExceptionUnwinds) {
+TEST_P(Blocking, WorksInADestructorDuringUnwinding) {
     rt().run([] {
         struct says_goodbye {
             ~says_goodbye() {
@@ -144,7 +144,7 @@ TEST_P(Blocking, IsCalledInADestructorWhileAnExceptionUnwinds) {
 
 // ---- Nested, and in plain threads.
 
-TEST_P(Blocking, NestedItJustCalls) {
+TEST_P(Blocking, ANestedCallCallsDirectly) {
     rt().run([] {
         const int thread = os_thread_id();
         const int result = blocking([&] {
@@ -161,7 +161,7 @@ TEST_P(Blocking, NestedItJustCalls) {
     });
 }
 
-TEST(BlockingInAPlainThread, JustCalls) {
+TEST(BlockingInAPlainThread, CallsTheFunctionDirectly) {
     const int thread = os_thread_id();
     EXPECT_EQ(blocking([] { return os_thread_id(); }), thread);
     EXPECT_THROW(blocking([] { throw 5; }), int);
@@ -170,7 +170,7 @@ TEST(BlockingInAPlainThread, JustCalls) {
 
 // ---- Inside it is a plain thread.
 
-TEST_P(Blocking, InsideItIsAPlainThread) {
+TEST_P(Blocking, TheFunctionRunsAsOnAPlainThread) {
     rt().run([this] {
         const uint64_t id = this_g::id();
         this_g::set_name("caller");
@@ -202,7 +202,7 @@ TEST_P(Blocking, InsideItIsAPlainThread) {
     });
 }
 
-TEST_P(Blocking, EverythingThatWaitsBlocksTheThreadOnly) {
+TEST_P(Blocking, WaitsInsideBlockOnlyTheThread) {
     const int n = scaled(200);
     rt().run([n] {
         const chan<int> there;

@@ -72,7 +72,7 @@ TEST_P(CancelDeadline, IsNeverEarlyAndCountsFromTheCall) {
     });
 }
 
-TEST_P(CancelDeadline, OfNestedOnesTheEarliestCounts) {
+TEST_P(CancelDeadline, TheEarliestOfNestedDeadlinesCounts) {
     rt().run([] {
         EXPECT_EQ(ending_of([] { with_timeout(1ms, [] { with_timeout(1h, wait_for_ever); }); }), ending::timed_out);
         bool inner = false;
@@ -111,7 +111,7 @@ TEST_P(CancelDeadline, ManyLevelsNest) {
     });
 }
 
-TEST_P(CancelDeadline, AfterItTheCallerWaitsAsBefore) {
+TEST_P(CancelDeadline, HasNoEffectAfterItsBlock) {
     rt().run([] {
         const chan<int> c;
         EXPECT_EQ(ending_of([] { with_timeout(1us, wait_for_ever); }), ending::timed_out);
@@ -123,7 +123,7 @@ TEST_P(CancelDeadline, AfterItTheCallerWaitsAsBefore) {
     });
 }
 
-TEST_P(CancelDeadline, StrikesAgainAtEveryWait) {
+TEST_P(CancelDeadline, EveryWaitAfterExpiryThrows) {
     rt().run([] {
         const int struck = with_timeout(0s, [] {
             int n = 0;
@@ -153,7 +153,7 @@ TEST_P(CancelDeadline, CatchingStandardExceptionsDoesNotStopIt) {
     });
 }
 
-TEST_P(CancelDeadline, TheTimeoutOfAWaitItselfIsReportedAsEver) {
+TEST_P(CancelDeadline, ATimeoutOfTheWaitItselfIsReturned) {
     rt().run([] {
         const chan<int> c;
         with_timeout(1h, [&] {
@@ -190,7 +190,7 @@ TEST_P(CancelDeadline, TimesBeyondTheClockMeanNone) {
     });
 }
 
-TEST_P(CancelDeadline, TimesBelowTheClockMeanAlreadyPast) {
+TEST_P(CancelDeadline, TimesBelowTheClockCountAsPast) {
     using std::chrono::duration;
     rt().run([] {
         const auto past = [](auto limit) {
@@ -211,7 +211,7 @@ TEST_P(CancelDeadline, TimesBelowTheClockMeanAlreadyPast) {
 }
 
 // Green threads started by a plain go() or async() are independent.
-TEST_P(CancelDeadline, GreenThreadsStartedInItAreNotPartOfIt) {
+TEST_P(CancelDeadline, DoesNotApplyToGreenThreadsStartedInIt) {
     const chan<int> gate;
     std::optional<future<ending>> f;
     std::atomic<int> ends = 0;
@@ -235,7 +235,7 @@ TEST_P(CancelDeadline, GreenThreadsStartedInItAreNotPartOfIt) {
 }
 
 // A deadline belongs to its green thread, on whatever thread that runs.
-TEST_P(CancelDeadline, BelongsToTheGreenThreadNotToTheThreadUnderIt) {
+TEST_P(CancelDeadline, BelongsToTheGreenThreadNotToItsOsThread) {
     const int n = scaled(500);
     std::atomic<int> wrong = 0;
     for (int i = 0; i < n; ++i) {
@@ -262,12 +262,12 @@ TEST_P(CancelDeadline, BelongsToTheGreenThreadNotToTheThreadUnderIt) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(CancelDeadline, TheCallingThreadOfARunIsNotInterruptedByWhatItsFunctionHas) {
+TEST_P(CancelDeadline, ADeadlineInARunDoesNotInterruptItsCaller) {
     EXPECT_EQ(ending_of([&] { rt().run([] { with_timeout(100us, wait_for_ever); }); }), ending::timed_out);
     static_cast<void>(chan<int>().recv_for(1ms));
 }
 
-TEST_P(CancelDeadline, ALongLoopDoesNotGrow) {
+TEST_P(CancelDeadline, ManyDeadlinesInALoopUseNoMoreMemory) {
     const int rounds = scaled(100'000);
     const auto loop = [](int n) {
         const chan<int> c;
@@ -294,7 +294,7 @@ TEST_P(CancelDeadline, ALongLoopDoesNotGrow) {
 
 // ---- throw_if_cancelled.
 
-TEST_P(CancelDeadline, AComputationAsksWhetherItsTimeIsUp) {
+TEST_P(CancelDeadline, ThrowIfCancelledThrowsAfterExpiry) {
     rt().run([] {
         throw_if_cancelled();
         with_timeout(1h, [] { throw_if_cancelled(); });

@@ -61,7 +61,7 @@ auto slow_to_end(std::atomic<int>& ended) {
 
 // ---- then
 
-TEST_P(CancelThen, EndsTheWorkBeforeItAndItsFunctionIsNotCalled) {
+TEST_P(CancelThen, EndsTheAntecedentAndSkipsItsFunction) {
     std::atomic<int> ended = 0;
     bool called = false;
     std::optional<future<int>> f;
@@ -79,7 +79,7 @@ TEST_P(CancelThen, EndsTheWorkBeforeItAndItsFunctionIsNotCalled) {
     EXPECT_FALSE(called);
 }
 
-TEST_P(CancelThen, GoesAllTheWayUpAChain) {
+TEST_P(CancelThen, ReachesTheStartOfAChain) {
     std::atomic<int> ended = 0;
     std::atomic<int> called = 0;
     std::optional<future<std::string>> f;
@@ -97,7 +97,7 @@ TEST_P(CancelThen, GoesAllTheWayUpAChain) {
     EXPECT_EQ(called, 0);
 }
 
-TEST_P(CancelThen, InterruptsTheFunctionThatRunsAndNotThoseThatHaveReturned) {
+TEST_P(CancelThen, InterruptsOnlyTheRunningFunctionOfAChain) {
     rt().run([&] {
         std::atomic<bool> in_second = false;
         auto f = async([] { return 1; })
@@ -113,7 +113,7 @@ TEST_P(CancelThen, InterruptsTheFunctionThatRunsAndNotThoseThatHaveReturned) {
     });
 }
 
-TEST_P(CancelThen, WorkThatReturnsAllTheSameLosesItsResult) {
+TEST_P(CancelThen, DiscardsAResultReturnedAfterwards) {
     const long before = tracked::alive();
     rt().run([] {
         std::atomic<bool> computing = false;
@@ -137,7 +137,7 @@ TEST_P(CancelThen, WorkThatReturnsAllTheSameLosesItsResult) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(CancelThen, WorkThatFailsForAnotherReasonTellsThat) {
+TEST_P(CancelThen, AnotherExceptionOfTheWorkIsThrown) {
     rt().run([] {
         auto f = async([]() -> int {
                      static_cast<void>(ending_of(wait_for_ever));
@@ -148,7 +148,7 @@ TEST_P(CancelThen, WorkThatFailsForAnotherReasonTellsThat) {
     });
 }
 
-TEST_P(CancelThen, WhenItIsReadyNothingChanges) {
+TEST_P(CancelThen, AReadyFutureIsUnchanged) {
     rt().run([] {
         auto f = async([] { return 1; }).then([](int n) { return n + 1; });
         f.wait();
@@ -159,7 +159,7 @@ TEST_P(CancelThen, WhenItIsReadyNothingChanges) {
     });
 }
 
-TEST_P(CancelThen, EndsWorkOfAScopeAndTheScopeGoesOn) {
+TEST_P(CancelThen, EndsWorkOfAScopeWithoutCancellingTheScope) {
     rt().run([] {
         std::atomic<int> ended = 0;
         const chan<int> gate;
@@ -179,7 +179,7 @@ TEST_P(CancelThen, EndsWorkOfAScopeAndTheScopeGoesOn) {
 
 // Only work that was consumed to make the future is cancelled. What its function merely waits for
 // belongs to others.
-TEST_P(CancelThen, WhatOthersWaitForGoesOn) {
+TEST_P(CancelThen, DoesNotCancelSharedWork) {
     rt().run([] {
         const chan<int> gate;
         auto shared = async([gate] { return gate.recv().value_or(0); });
@@ -251,7 +251,7 @@ TEST_P(CancelThen, DroppingCancelsNothing) {
 
 // At any moment: before the work starts, while it waits, between it and the function, while the
 // function waits, or when all is over.
-TEST_P(CancelThen, AtAnyMomentEitherTheResultOrTheCancellationComes) {
+TEST_P(CancelThen, DeliversEitherTheResultOrTheCancellation) {
     const int rounds = scaled(2000);
     std::atomic<int> wrong = 0;
     const auto live = [&](uint64_t seed) {
@@ -305,7 +305,7 @@ TEST_P(CancelWhenAll, EndsAllPartsAndWaitsForThem) {
     EXPECT_EQ(ended, 52);
 }
 
-TEST_P(CancelWhenAll, PartsThatReturnAllTheSameAreTheResult) {
+TEST_P(CancelWhenAll, ResultsReturnedAfterwardsAreDelivered) {
     rt().run([] {
         auto all = when_all(async([] { return ending_of(wait_for_ever); }), async([] { return 2; }));
         all.cancel();
@@ -315,7 +315,7 @@ TEST_P(CancelWhenAll, PartsThatReturnAllTheSameAreTheResult) {
     });
 }
 
-TEST_P(CancelWhenAll, OfPromisesIsReadyAtOnce) {
+TEST_P(CancelWhenAll, OnPromisesIsReadyAtOnce) {
     rt().run([] {
         promise<int> p;
         promise<void> q;
@@ -327,7 +327,7 @@ TEST_P(CancelWhenAll, OfPromisesIsReadyAtOnce) {
 
 // ---- when_any
 
-TEST_P(CancelWhenAny, EndsAllAndGivesThemBack) {
+TEST_P(CancelWhenAny, EndsAllPartsAndReturnsTheirFutures) {
     rt().run([] {
         std::atomic<int> ended = 0;
         auto any = when_any(async(slow_to_end(ended)), async(slow_to_end(ended)));
@@ -350,7 +350,7 @@ TEST_P(CancelWhenAny, EndsAllAndGivesThemBack) {
 }
 
 // Once the winner is known, the other futures belong to the result.
-TEST_P(CancelWhenAny, LosersAreNotCancelledOnceThereIsAWinner) {
+TEST_P(CancelWhenAny, DoesNotCancelLosersAfterAWinner) {
     rt().run([] {
         const chan<int> gate;
         const auto loser = [gate] { return gate.recv().value_or(0); };
@@ -380,7 +380,7 @@ TEST_P(CancelWhenAny, LosersAreNotCancelledOnceThereIsAWinner) {
 
 // ---- promise
 
-TEST_P(CancelPromise, ItsFutureIsReadyAtOnceAndWhatItGivesLaterIsDropped) {
+TEST_P(CancelPromise, MakesTheFutureReadyAndDropsALaterValue) {
     const hook_counter hook;
     const long before = tracked::alive();
     rt().run([] {
@@ -410,7 +410,7 @@ TEST_P(CancelPromise, ItsFutureIsReadyAtOnceAndWhatItGivesLaterIsDropped) {
     EXPECT_EQ(hook.errors() + hook.others(), 0);
 }
 
-TEST_P(CancelPromise, AResultThatIsThereStays) {
+TEST_P(CancelPromise, KeepsAnExistingResult) {
     rt().run([] {
         promise<int> p;
         auto f = p.get_future();
@@ -420,7 +420,7 @@ TEST_P(CancelPromise, AResultThatIsThereStays) {
     });
 }
 
-TEST_P(CancelPromise, AValueThatCannotBeStoredLeavesRoomForAnotherOrForTheCancellation) {
+TEST_P(CancelPromise, AFailedStoreAllowsAnotherValueOrCancel) {
     struct stubborn {
         explicit stubborn(int v) : value(v) {}
 
@@ -448,7 +448,7 @@ TEST_P(CancelPromise, AValueThatCannotBeStoredLeavesRoomForAnotherOrForTheCancel
 }
 
 // The cancellation comes while the value is being stored. It waits for the outcome of that.
-TEST_P(CancelPromise, WhileItsValueIsStoredTheValueCounts) {
+TEST_P(CancelPromise, AValueBeingStoredWins) {
     struct during {
         future<during>* cancels;
         bool fails;
@@ -476,7 +476,7 @@ TEST_P(CancelPromise, WhileItsValueIsStoredTheValueCounts) {
     });
 }
 
-TEST_P(CancelPromise, RacingWithTheValueOneOfThemComes) {
+TEST_P(CancelPromise, DeliversEitherTheValueOrTheCancellation) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;
     rt().run([&] {

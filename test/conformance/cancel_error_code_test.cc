@@ -25,7 +25,7 @@ WEFT_SWEEP(CancelErrorCode);
 
 static_assert(std::is_error_code_enum_v<errc>);
 
-TEST(ErrorCodes, AreEquivalentToThoseOfTheSystem) {
+TEST(ErrorCodes, AreEquivalentToSystemErrors) {
     const std::error_code cancelled_code = errc::cancelled;
     const std::error_code timed_out_code = errc::timed_out;
     const std::error_code closed_code = errc::channel_closed;
@@ -46,7 +46,7 @@ TEST(ErrorCodes, AreEquivalentToThoseOfTheSystem) {
 // A std::error_code with an old value: every call sets it.
 std::error_code stale() { return std::make_error_code(std::errc::no_space_on_device); }
 
-TEST_P(CancelErrorCode, IsClearWhereAllWentWell) {
+TEST_P(CancelErrorCode, IsClearAfterSuccess) {
     rt().run([] {
         const chan<int> c(1);
         std::error_code ec = stale();
@@ -62,7 +62,7 @@ TEST_P(CancelErrorCode, IsClearWhereAllWentWell) {
     });
 }
 
-TEST_P(CancelErrorCode, TellsClosedOnlyToSenders) {
+TEST_P(CancelErrorCode, ReportsClosedOnlyToSenders) {
     rt().run([] {
         const chan<std::unique_ptr<int>> c;
         c.close();
@@ -76,7 +76,7 @@ TEST_P(CancelErrorCode, TellsClosedOnlyToSenders) {
     });
 }
 
-TEST_P(CancelErrorCode, TellsWhetherAWaitWasCancelledOrOutOfTime) {
+TEST_P(CancelErrorCode, DistinguishesCancellationFromTimeout) {
     std::stop_source stopped;
     stopped.request_stop();
     const auto check = [&] {
@@ -99,7 +99,7 @@ TEST_P(CancelErrorCode, TellsWhetherAWaitWasCancelledOrOutOfTime) {
     check();
 }
 
-TEST_P(CancelErrorCode, TellsACancellationThatComesWhileItWaits) {
+TEST_P(CancelErrorCode, ReportsACancellationDuringTheWait) {
     const chan<int> c;
     std::optional<future<std::error_code>> f[2];
     park(2, [&] {
@@ -121,7 +121,7 @@ TEST_P(CancelErrorCode, TellsACancellationThatComesWhileItWaits) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-TEST_P(CancelErrorCode, TellsACloseThatComesWhileItWaits) {
+TEST_P(CancelErrorCode, ReportsACloseDuringTheWait) {
     const chan<int> c;
     std::optional<future<std::error_code>> f;
     park(1, [&] {

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using CancelFuture = procs_test;
 WEFT_SWEEP(CancelFuture);
 
-TEST_P(CancelFuture, BeforeItHasStartedItRunsUntilItsFirstWait) {
+TEST_P(CancelFuture, ANewGreenThreadRunsUntilItsFirstWait) {
     std::atomic<bool> started = false;
     rt().run([&] {
         auto f = async([&] {
@@ -45,7 +45,7 @@ TEST_P(CancelFuture, BeforeItHasStartedItRunsUntilItsFirstWait) {
     EXPECT_TRUE(started);
 }
 
-TEST_P(CancelFuture, WhileItWaitsTheWaitEnds) {
+TEST_P(CancelFuture, EndsTheCurrentWait) {
     std::optional<future<int>> f;
     park(1, [&] {
         f = rt().async([] {
@@ -58,7 +58,7 @@ TEST_P(CancelFuture, WhileItWaitsTheWaitEnds) {
     EXPECT_FALSE(f->valid());
 }
 
-TEST_P(CancelFuture, WhileItComputesItIsAskedAtItsNextWaitOrWhenItAsks) {
+TEST_P(CancelFuture, TakesEffectAtTheNextWaitOrCheck) {
     std::atomic<bool> computing = false;
     std::atomic<bool> cancel_requested = false;
     auto waits = rt().async([&] {
@@ -78,7 +78,7 @@ TEST_P(CancelFuture, WhileItComputesItIsAskedAtItsNextWaitOrWhenItAsks) {
     EXPECT_THROW(asks.get(), cancelled);
 }
 
-TEST_P(CancelFuture, AfterItsEndItChangesNothing) {
+TEST_P(CancelFuture, HasNoEffectAfterTheEnd) {
     rt().run([] {
         auto f = async([] { return std::make_unique<int>(8); });
         f.wait();
@@ -93,7 +93,7 @@ TEST_P(CancelFuture, AfterItsEndItChangesNothing) {
     });
 }
 
-TEST_P(CancelFuture, WhoDoesNotWaitReturnsItsResult) {
+TEST_P(CancelFuture, WithoutAWaitTheResultIsReturned) {
     rt().run([] {
         auto f = async([] {
             for (int i = 0; i < 100; ++i) weft::yield();
@@ -104,7 +104,7 @@ TEST_P(CancelFuture, WhoDoesNotWaitReturnsItsResult) {
     });
 }
 
-TEST_P(CancelFuture, WhoCatchesItMayGoOn) {
+TEST_P(CancelFuture, AGreenThreadMayCatchItAndContinue) {
     std::optional<future<int>> f;
     park(1, [&] {
         f = rt().async([] {
@@ -117,7 +117,7 @@ TEST_P(CancelFuture, WhoCatchesItMayGoOn) {
     EXPECT_EQ(f->get(), 10);
 }
 
-TEST_P(CancelFuture, AnybodyMayCancelAndOftenAndAtOnce) {
+TEST_P(CancelFuture, AnyThreadMayCancelRepeatedlyAndConcurrently) {
     runtime other({.procs = 1});
     std::optional<future<void>> f;
     park(1, [&] { f = rt().async(wait_for_ever); });
@@ -147,7 +147,7 @@ TEST_P(CancelFuture, AGreenThreadMayCancelItself) {
     });
 }
 
-TEST_P(CancelFuture, ReachesTheScopesOfItsGreenThreadButNotWhatItMerelyStarted) {
+TEST_P(CancelFuture, ReachesScopesButNotIndependentGreenThreads) {
     const chan<int> gate;
     std::atomic<int> in_scope = 0;
     std::optional<future<void>> f;
@@ -174,7 +174,7 @@ TEST_P(CancelFuture, ReachesTheScopesOfItsGreenThreadButNotWhatItMerelyStarted) 
     EXPECT_EQ(independent->get(), ending::served);
 }
 
-TEST_P(CancelFuture, WaitingForItCanItselfBeCancelled) {
+TEST_P(CancelFuture, AWaitForTheFutureCanBeCancelled) {
     std::optional<future<void>> waiting;
     const chan<int> gate;
     auto slow = rt().async([gate] { return gate.recv(); });
@@ -200,7 +200,7 @@ TEST_P(CancelFuture, AGetThatTimedOutCanBeRepeated) {
 }
 
 // Being cancelled is not a failure that has to be reported.
-TEST_P(CancelFuture, DroppingOneThatWasCancelledIsNotReported) {
+TEST_P(CancelFuture, DroppingACancelledFutureIsNotReported) {
     const hook_counter hook;
     park(2, [&] {
         for (int i = 0; i < 2; ++i) {
@@ -232,7 +232,7 @@ TEST_P(CancelFuture, DroppingOneThatWasCancelledIsNotReported) {
     EXPECT_EQ(hook.others(), 1);
 }
 
-TEST_P(CancelFuture, WhatTheFunctionHeldIsDestroyed) {
+TEST_P(CancelFuture, DestroysTheObjectsOfTheFunction) {
     const long before = tracked::alive();
     const int rounds = scaled(500);
     rt().run([rounds] {
@@ -254,7 +254,7 @@ TEST_P(CancelFuture, WhatTheFunctionHeldIsDestroyed) {
 }
 
 // The cancellation comes before the green thread starts, while it waits, or after its end.
-TEST_P(CancelFuture, AtAnyMomentEitherTheResultOrTheCancellationComes) {
+TEST_P(CancelFuture, DeliversEitherTheResultOrTheCancellation) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;
     const auto live = [&](uint64_t seed, auto start) {

@@ -46,7 +46,7 @@ void use_stacks(runtime& rt) {
     all.wait();
 }
 
-TEST_P(CancelLifecycle, SelectsThatAreAbandonedAreOffAllQueues) {
+TEST_P(CancelLifecycle, AnAbandonedSelectLeavesAllQueues) {
     leak_on_purpose();
     const chan<int> a;
     const chan<int> b;
@@ -139,7 +139,7 @@ TEST_P(CancelLifecycle, TokensOfAbandonedGreenThreadsMayBeStopped) {
 }
 
 // Cancelled, and therefore runnable, when the runtime stops.
-TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
+TEST_P(CancelLifecycle, CancelledGreenThreadsMayBeAbandoned) {
     leak_on_purpose();
     const int rounds = scaled(50);
     for (int round = 0; round < rounds; ++round) {
@@ -172,7 +172,7 @@ TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
 }
 
 // Deadlines expire, cancellations and hand-offs happen while the runtime stops.
-TEST_P(CancelLifecycle, StoppingInTheMiddleOfCancellations) {
+TEST_P(CancelLifecycle, ARuntimeMayStopDuringCancellations) {
     leak_on_purpose();
     const int rounds = scaled(50);
     prng random(1);
@@ -243,7 +243,7 @@ TEST_P(CancelLifecycle, ASelectOnAFutureOfAStoppedRuntimeEndsByItsOtherCases) {
     EXPECT_EQ(chosen, 1U);
 }
 
-TEST_P(CancelLifecycle, ASelectOnAFutureThatIsAbandonedIsNoLongerThere) {
+TEST_P(CancelLifecycle, AnAbandonedSelectLeavesItsFuture) {
     const chan<int> gate;
     auto f = rt().async([gate] { gate.recv(); });
     auto other = std::make_unique<runtime>(runtime_options{.procs = 1});
@@ -256,7 +256,7 @@ TEST_P(CancelLifecycle, ASelectOnAFutureThatIsAbandonedIsNoLongerThere) {
     f.get();
 }
 
-TEST(CancelMain, WhatIsLeftWhenTheBodyReturnsMayBeCancelledLater) {
+TEST(CancelMain, AbandonedWorkMayBeCancelledLater) {
     leak_on_purpose();
     std::optional<future<void>> f;
     std::stop_source source;

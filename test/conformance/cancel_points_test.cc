@@ -65,7 +65,7 @@ TEST_P(CancelPoints, AStopTokenEndsTheWait) {
     });
 }
 
-TEST_P(CancelPoints, AScopeThatIsCancelledEndsTheWaitsOfItsGreenThreads) {
+TEST_P(CancelPoints, ACancelledScopeEndsTheWaitsOfItsGreenThreads) {
     at_each_point(rt(), [&](const point& p) {
         std::atomic<int> cancelled_waits = 0;
         rt().run([&] {
@@ -82,7 +82,7 @@ TEST_P(CancelPoints, AScopeThatIsCancelledEndsTheWaitsOfItsGreenThreads) {
     });
 }
 
-TEST_P(CancelPoints, AWaitThatBeginsTooLateEndsAtOnce) {
+TEST_P(CancelPoints, AWaitBegunAfterCancellationEndsAtOnce) {
     std::stop_source stopped;
     stopped.request_stop();
     at_each_point(rt(), [&](const point& p) {
@@ -100,7 +100,7 @@ TEST_P(CancelPoints, AWaitThatBeginsTooLateEndsAtOnce) {
     });
 }
 
-TEST_P(CancelPoints, APlainThreadIsInterruptedToo) {
+TEST_P(CancelPoints, APlainThreadIsInterrupted) {
     at_each_point(rt(), [&](const point& p) {
         EXPECT_EQ(ending_of([&] { with_timeout(200us, p.wait); }), ending::timed_out);
         std::stop_source source;
@@ -124,7 +124,7 @@ TEST_P(CancelPoints, APlainThreadIsInterruptedToo) {
 
 // ---- Not interrupted: calls that need not wait.
 
-TEST_P(CancelPoints, WhatNeedNotWaitIsDoneAlthoughCancelled) {
+TEST_P(CancelPoints, OperationsThatNeedNotWaitSucceedWhenCancelled) {
     std::stop_source stopped;
     stopped.request_stop();
     rt().run([&] {
@@ -165,7 +165,7 @@ TEST_P(CancelPoints, WhatNeedNotWaitIsDoneAlthoughCancelled) {
 }
 
 // A wait of zero duration does not wait.
-TEST_P(CancelPoints, AWaitWhoseOwnTimeIsUpReportsThatAlthoughCancelled) {
+TEST_P(CancelPoints, AZeroTimeoutReportsTimeoutEvenWhenCancelled) {
     std::stop_source stopped;
     stopped.request_stop();
     rt().run([&] {
@@ -185,7 +185,7 @@ TEST_P(CancelPoints, AWaitWhoseOwnTimeIsUpReportsThatAlthoughCancelled) {
     });
 }
 
-TEST_P(CancelPoints, SenderAndReceiverThatWaitServeEvenWhoIsCancelled) {
+TEST_P(CancelPoints, WaitingPeersServeACancelledCaller) {
     const chan<int> c;
     std::stop_source stopped;
     stopped.request_stop();
@@ -226,7 +226,7 @@ void expect_not_interrupted(runtime& rt, Wait wait, Release release) {
     EXPECT_TRUE(there);
 }
 
-TEST_P(CancelPoints, LockingAMutexIsNone) {
+TEST_P(CancelPoints, LockingAMutexIsNotInterrupted) {
     mutex m;
     m.lock();
     expect_not_interrupted(
@@ -239,7 +239,7 @@ TEST_P(CancelPoints, LockingAMutexIsNone) {
         [&] { m.unlock(); });
 }
 
-TEST_P(CancelPoints, LockingASharedMutexIsNone) {
+TEST_P(CancelPoints, LockingASharedMutexIsNotInterrupted) {
     shared_mutex m;
     m.lock();
     expect_not_interrupted(
@@ -259,7 +259,7 @@ TEST_P(CancelPoints, LockingASharedMutexIsNone) {
         [&] { m.unlock_shared(); });
 }
 
-TEST_P(CancelPoints, LockingARecursiveMutexIsNone) {
+TEST_P(CancelPoints, LockingARecursiveMutexIsNotInterrupted) {
     recursive_mutex m;
     m.lock();
     expect_not_interrupted(
@@ -271,19 +271,19 @@ TEST_P(CancelPoints, LockingARecursiveMutexIsNone) {
         [&] { m.unlock(); });
 }
 
-TEST_P(CancelPoints, WaitingForALatchIsNone) {
+TEST_P(CancelPoints, WaitingForALatchIsNotInterrupted) {
     latch l(1);
     expect_not_interrupted(rt(), [&] { l.wait(); }, [&] { l.count_down(); });
 }
 
-TEST_P(CancelPoints, ArrivingAtABarrierIsNone) {
+TEST_P(CancelPoints, ArrivingAtABarrierIsNotInterrupted) {
     barrier<> b(2);
     expect_not_interrupted(rt(), [&] { b.arrive_and_wait(); }, [&] { static_cast<void>(b.arrive()); });
 }
 
 // Waiting for the condition is a cancellation point. Locking again afterwards is not: when the wait
 // ends, the lock is held in every case.
-TEST_P(CancelPoints, LockingAgainBehindAConditionIsNone) {
+TEST_P(CancelPoints, RelockingAfterAConditionWaitIsNotInterrupted) {
     mutex m;
     condition_variable changed;
     std::optional<future<bool>> f;
@@ -301,13 +301,13 @@ TEST_P(CancelPoints, LockingAgainBehindAConditionIsNone) {
     EXPECT_TRUE(f->get());
 }
 
-TEST_P(CancelPoints, WaitingForAGroupIsNone) {
+TEST_P(CancelPoints, WaitingForAGroupIsNotInterrupted) {
     wait_group work;
     work.add();
     expect_not_interrupted(rt(), [&] { work.wait(); }, [&] { work.done(); });
 }
 
-TEST_P(CancelPoints, TheEndOfAScopeIsNone) {
+TEST_P(CancelPoints, TheJoinOfAScopeIsNotInterrupted) {
     const chan<int> gate;
     expect_not_interrupted(
         rt(), [&] { scope([&](task_scope& s) { s.go([&] { shield([&] { gate.recv(); }); }); }); },
@@ -315,13 +315,13 @@ TEST_P(CancelPoints, TheEndOfAScopeIsNone) {
 }
 
 // run() returns only when its function has: the function may refer to the caller's frame.
-TEST_P(CancelPoints, RunningAFunctionElsewhereIsNone) {
+TEST_P(CancelPoints, RunOnAnotherRuntimeIsNotInterrupted) {
     const chan<int> gate;
     runtime other({.procs = 1});
     expect_not_interrupted(rt(), [&] { other.run([&] { gate.recv(); }); }, [&] { gate.close(); });
 }
 
-TEST_P(CancelPoints, DrainingARuntimeIsNone) {
+TEST_P(CancelPoints, DrainingARuntimeIsNotInterrupted) {
     const chan<int> gate;
     runtime other({.procs = 1});
     other.go([&] { gate.recv(); });

@@ -120,7 +120,7 @@ using CancelRace = procs_test;
 WEFT_SWEEP(CancelRace);
 
 // Each operation has a deadline of its own.
-TEST_P(CancelRace, DeadlinesAroundOperations) {
+TEST_P(CancelRace, DeadlinesAroundOperationsLoseNoValue) {
     constexpr std::size_t parties = 8;
     const auto each = static_cast<std::size_t>(scaled(1500));
     for (const std::size_t cap : {0U, 2U}) {
@@ -153,7 +153,7 @@ TEST_P(CancelRace, DeadlinesAroundOperations) {
 }
 
 // Another thread cancels, at a random moment.
-TEST_P(CancelRace, FuturesThatAreCancelledAtAnyMoment) {
+TEST_P(CancelRace, CancelledFuturesLoseNoValue) {
     constexpr std::size_t parties = 6;
     const auto each = static_cast<std::size_t>(scaled(1000));
     for (const std::size_t cap : {0U, 2U}) {
@@ -183,7 +183,7 @@ TEST_P(CancelRace, FuturesThatAreCancelledAtAnyMoment) {
 }
 
 // Plain threads wait, and a plain thread stops them.
-TEST_P(CancelRace, PlainThreadsThatAreStopped) {
+TEST_P(CancelRace, StoppedPlainThreadsLoseNoValue) {
     const auto each = static_cast<std::size_t>(scaled(1500));
     market m(4 * each, 1);
     std::array<std::atomic<std::stop_source*>, 4> current{};
@@ -229,7 +229,7 @@ TEST_P(CancelRace, PlainThreadsThatAreStopped) {
 }
 
 // A receiver in the middle of the queue leaves. Those before and behind it are served in order.
-TEST_P(CancelRace, WhoLeavesTheQueueDoesNotDisturbTheOthers) {
+TEST_P(CancelRace, ACancelledWaiterKeepsTheQueueIntact) {
     const chan<int> c;
     std::atomic<int> served = 0;
     std::vector<future<void>> leaving;
@@ -251,7 +251,7 @@ TEST_P(CancelRace, WhoLeavesTheQueueDoesNotDisturbTheOthers) {
 }
 
 // Cancelled senders have left nothing in the channel: what is buffered came from others.
-TEST_P(CancelRace, ASenderThatWasCancelledHasSentNothing) {
+TEST_P(CancelRace, ACancelledSenderHasSentNothing) {
     const chan<int> c(2);
     c.send(1);
     c.send(2);
@@ -272,7 +272,7 @@ TEST_P(CancelRace, ASenderThatWasCancelledHasSentNothing) {
 }
 
 // The channel is destroyed as soon as the cancelled wait has returned: no thread may use it then.
-TEST_P(CancelRace, AChannelMayDieRightAfterACancelledWait) {
+TEST_P(CancelRace, AChannelMayBeDestroyedRightAfterACancelledWait) {
     const int rounds = scaled(2000);
     rt().run([rounds] {
         for (int i = 0; i < rounds; ++i) {
@@ -296,7 +296,7 @@ TEST_P(CancelRace, AChannelMayDieRightAfterACancelledWait) {
 }
 
 // A wait is closed, timed out, served and cancelled at once. Exactly one of the four ends it.
-TEST_P(CancelRace, EverythingAtOnce) {
+TEST_P(CancelRace, ExactlyOneCauseEndsAWait) {
     const int rounds = scaled(2000);
     std::array<std::atomic<int>, 5> ends{};
     rt().run([&] {

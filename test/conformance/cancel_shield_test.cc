@@ -38,7 +38,7 @@ chan<int> delivered_later(int v) {
     return c;
 }
 
-TEST_P(CancelShield, NothingAroundItInterruptsTheWaitsInIt) {
+TEST_P(CancelShield, ProtectsWaitsFromOuterCancellations) {
     rt().run([] {
         with_timeout(0s, [] {
             const chan<int> c = delivered_later(4);
@@ -50,7 +50,7 @@ TEST_P(CancelShield, NothingAroundItInterruptsTheWaitsInIt) {
     });
 }
 
-TEST_P(CancelShield, ACancellationThatComesMeanwhileStrikesBehindIt) {
+TEST_P(CancelShield, ACancellationDuringItTakesEffectAfterIt) {
     const chan<int> c;
     std::optional<future<void>> f;
     std::optional<int> got;
@@ -71,7 +71,7 @@ TEST_P(CancelShield, ACancellationThatComesMeanwhileStrikesBehindIt) {
     EXPECT_TRUE(reached_the_end);
 }
 
-TEST_P(CancelShield, HasDeadlinesAndScopesOfItsOwn) {
+TEST_P(CancelShield, InnerDeadlinesAndScopesTakeEffect) {
     rt().run([] {
         with_timeout(0s, [] {
             shield([] {
@@ -127,7 +127,7 @@ struct goodbye {
     }
 };
 
-TEST_P(CancelShield, ADestructorMayWaitWhileTheInterruptionUnwindsTheStack) {
+TEST_P(CancelShield, ADestructorMayWaitDuringUnwinding) {
     rt().run([] {
         std::optional<int> got;
         int uncaught = 0;
@@ -144,7 +144,7 @@ TEST_P(CancelShield, ADestructorMayWaitWhileTheInterruptionUnwindsTheStack) {
     });
 }
 
-TEST_P(CancelShield, ACancellationDuringTheUnwindingDoesNotInterruptItEither) {
+TEST_P(CancelShield, ACancellationDuringUnwindingDoesNotInterruptIt) {
     const chan<int> c;
     std::optional<int> got;
     int uncaught = 0;
@@ -164,7 +164,7 @@ TEST_P(CancelShield, ACancellationDuringTheUnwindingDoesNotInterruptItEither) {
     EXPECT_EQ(uncaught, 1);
 }
 
-TEST_P(CancelShield, APlainThreadsDestructorMayWaitToo) {
+TEST_P(CancelShield, ADestructorOnAPlainThreadMayWait) {
     const chan<int> c;
     std::optional<int> got;
     int uncaught = 0;
@@ -183,7 +183,7 @@ TEST_P(CancelShield, APlainThreadsDestructorMayWaitToo) {
 }
 
 // Unwinding shields only its own green thread: others on the same processor are still interrupted.
-TEST_P(CancelShield, OneThatUnwindsShieldsNobodyElse) {
+TEST_P(CancelShield, UnwindingShieldsOnlyItsOwnGreenThread) {
     const chan<int> c;
     std::optional<int> got;
     int uncaught = 0;
@@ -205,7 +205,7 @@ TEST_P(CancelShield, OneThatUnwindsShieldsNobodyElse) {
 }
 
 // In a handler, the exception has been caught.
-TEST_P(CancelShield, AHandlerIsInterrupted) {
+TEST_P(CancelShield, ACatchHandlerIsInterrupted) {
     rt().run([] {
         EXPECT_EQ(ending_of([] {
                       with_timeout(500us, [] {
@@ -229,7 +229,7 @@ struct bounded_goodbye {
     }
 };
 
-TEST_P(CancelShield, ADestructorMayBoundItsGoodbye) {
+TEST_P(CancelShield, ADestructorMayBoundItsWait) {
     rt().run([] {
         ending e = ending::served;
         EXPECT_EQ(ending_of([&] {

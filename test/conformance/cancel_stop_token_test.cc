@@ -41,7 +41,7 @@ TEST_P(CancelStopToken, ReturnsAndThrowsWhatTheFunctionDoes) {
     with_stop_token(source.get_token(), [] {});
 }
 
-TEST_P(CancelStopToken, ATokenThatNobodyCanStopInterruptsNothing) {
+TEST_P(CancelStopToken, ATokenWithoutASourceInterruptsNothing) {
     rt().run([] {
         with_stop_token(std::stop_token(), [] { sleep_for(100us); });
         const auto orphan = [] { return std::stop_source().get_token(); };
@@ -49,7 +49,7 @@ TEST_P(CancelStopToken, ATokenThatNobodyCanStopInterruptsNothing) {
     });
 }
 
-TEST_P(CancelStopToken, BehindItTheTokenDoesNotMatter) {
+TEST_P(CancelStopToken, TheTokenHasNoEffectAfterItsBlock) {
     std::stop_source source;
     rt().run([&] {
         with_stop_token(source.get_token(), [] {});
@@ -124,7 +124,7 @@ TEST_P(CancelStopToken, StoppingRacesWithEnteringAndLeaving) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(CancelStopToken, InsideAndOutsideBothCount) {
+TEST_P(CancelStopToken, NestedTokensBothTakeEffect) {
     for (const bool outer : {true, false}) {
         std::stop_source a;
         std::stop_source b;
@@ -180,7 +180,7 @@ TEST_P(CancelStopToken, NoGreenThreadIsStartedToWatchAToken) {
 
 // ---- this_g::stop_token: the green thread tells others that it is stopped.
 
-TEST_P(CancelStopToken, WhereNothingCanCancelThereIsNone) {
+TEST_P(CancelStopToken, WithoutACancellationSourceStopIsNotPossible) {
     EXPECT_FALSE(this_g::stop_token().stop_possible());
     rt().run([] { with_timeout(1h, [] { shield([] { EXPECT_FALSE(this_g::stop_token().stop_possible()); }); }); });
     std::atomic<bool> possible = true;
@@ -236,7 +236,7 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
 }
 
 // No wait is in progress. The token still reports the stop, and registered callbacks are called.
-TEST_P(CancelStopToken, ItIsStoppedThoughItsGreenThreadComputes) {
+TEST_P(CancelStopToken, ItIsStoppedWhileItsGreenThreadComputes) {
     std::atomic<int> calls = 0;
     std::atomic<bool> computing = false;
     auto f = rt().async([&] {
@@ -267,7 +267,7 @@ TEST_P(CancelStopToken, ItIsTheSameEachTime) {
     });
 }
 
-TEST_P(CancelStopToken, ItMayOutliveWhatItTellsOf) {
+TEST_P(CancelStopToken, ItMayOutliveItsContext) {
     std::vector<std::stop_token> kept;
     rt().run([&] {
         with_timeout(1h, [&] { kept.push_back(this_g::stop_token()); });
@@ -285,7 +285,7 @@ TEST_P(CancelStopToken, ItMayOutliveWhatItTellsOf) {
 
 // The cancelling thread calls the callbacks, with no lock of weft held. They may use weft as long
 // as they do not wait.
-TEST_P(CancelStopToken, WhatItCallsMayUseWeft) {
+TEST_P(CancelStopToken, ItsCallbacksMayUseWeft) {
     const chan<int> told(3);
     rt().run([&] {
         auto f = async([&] {
@@ -309,7 +309,7 @@ TEST_P(CancelStopToken, WhatItCallsMayUseWeft) {
 }
 
 // Deadlines, stop tokens and scopes in a chain: cancellation passes through all of them.
-TEST_P(CancelStopToken, ChainsOfTokensPassItOn) {
+TEST_P(CancelStopToken, ChainedTokensPropagateAStop) {
     std::stop_source source;
     std::optional<future<ending>> f;
     park(1, [&] {

@@ -41,7 +41,7 @@ TEST_P(CancelTokenDeadline, TheTokenIsStoppedWhenTheTimeIsUp) {
 }
 
 // The token is stopped by the time a wait reports the timeout.
-TEST_P(CancelTokenDeadline, WhoHasTimedOutFindsItStopped) {
+TEST_P(CancelTokenDeadline, TheTokenIsStoppedOnceAWaitTimesOut) {
     rt().run([] {
         for (const auto limit : {1us, 200us, 3000us}) {
             with_timeout(limit, [&] {
@@ -58,7 +58,7 @@ TEST_P(CancelTokenDeadline, WhoHasTimedOutFindsItStopped) {
     });
 }
 
-TEST_P(CancelTokenDeadline, ADeadlineInThePastHasStoppedIt) {
+TEST_P(CancelTokenDeadline, ADeadlineInThePastStopsTheTokenAtOnce) {
     rt().run([] {
         with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });
         with_timeout(0s, [] { with_timeout(1h, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); }); });
@@ -66,7 +66,7 @@ TEST_P(CancelTokenDeadline, ADeadlineInThePastHasStoppedIt) {
     with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });
 }
 
-TEST_P(CancelTokenDeadline, TheDeadlineMayBeFurtherOut) {
+TEST_P(CancelTokenDeadline, AnOuterDeadlineStopsTheToken) {
     rt().run([] {
         with_timeout(1ms, [] {
             scope([](task_scope&) {
@@ -78,7 +78,7 @@ TEST_P(CancelTokenDeadline, TheDeadlineMayBeFurtherOut) {
 }
 
 // A deadline that does not expire leaves nothing behind.
-TEST_P(CancelTokenDeadline, WhoLeavesBeforeItLeavesNothing) {
+TEST_P(CancelTokenDeadline, ADeadlineThatDoesNotExpireLeavesNothing) {
     const int rounds = scaled(1000);
     rt().run([rounds] {
         std::stop_token last;
@@ -92,7 +92,7 @@ TEST_P(CancelTokenDeadline, WhoLeavesBeforeItLeavesNothing) {
     rt().drain();
 }
 
-TEST_P(CancelTokenDeadline, WhoWasOutOfTimeFindsTheTokenStoppedSoon) {
+TEST_P(CancelTokenDeadline, TheTokenIsStoppedSoonAfterATimedOutReceive) {
     rt().run([] {
         std::stop_token token;
         EXPECT_EQ(ending_of([&] {

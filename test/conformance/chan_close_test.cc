@@ -65,7 +65,7 @@ TEST_P(ChanClose, CloseWakesEveryReceiver) {
     EXPECT_EQ(told_closed, receivers);
 }
 
-TEST_P(ChanClose, CloseWakesEverySenderAndTheirValuesAreUntouched) {
+TEST_P(ChanClose, CloseWakesEverySenderAndKeepsItsValue) {
     constexpr int senders = 100;
     const long before = tracked::alive();
     const chan<tracked> c(1);
@@ -97,7 +97,7 @@ TEST_P(ChanClose, CloseWakesEverySenderAndTheirValuesAreUntouched) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(ChanClose, CloseWakesPlainThreadsToo) {
+TEST_P(ChanClose, CloseWakesPlainThreads) {
     const chan<int> c;
     std::atomic<int> waiting = 0;
     std::atomic<int> told_closed = 0;

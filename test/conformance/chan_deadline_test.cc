@@ -45,7 +45,7 @@ TEST_P(ChanDeadline, ATimeoutIsNeverEarly) {
     EXPECT_EQ(early, 0);
 }
 
-TEST_P(ChanDeadline, AWaiterWhoseTimeWasUpIsServedNoMore) {
+TEST_P(ChanDeadline, ATimedOutWaiterIsNotServed) {
     rt().run([] {
         const chan<int> c;
         EXPECT_EQ(c.recv_for(1ms).status, chan_status::timeout);
@@ -55,7 +55,7 @@ TEST_P(ChanDeadline, AWaiterWhoseTimeWasUpIsServedNoMore) {
     });
 }
 
-TEST_P(ChanDeadline, AWaiterWhoseTimeWasUpDoesNotDisturbTheOthersInTheQueue) {
+TEST_P(ChanDeadline, ATimedOutWaiterKeepsTheQueueIntact) {
     const chan<int> c;
     std::atomic<int> patient = 0;
     std::atomic<int> expired = 0;
@@ -116,7 +116,7 @@ TEST_P(ChanDeadline, TimesBeyondTheClockMeanForEver) {
     });
 }
 
-TEST_P(ChanDeadline, TimesBelowTheClockMeanAlreadyPast) {
+TEST_P(ChanDeadline, TimesBelowTheClockCountAsPast) {
     using std::chrono::duration;
     rt().run([] {
         const chan<int> c;
@@ -130,7 +130,7 @@ TEST_P(ChanDeadline, TimesBelowTheClockMeanAlreadyPast) {
 
 // Both sides time out after a few microseconds, so many hand-offs coincide with a deadline. Both
 // must agree: the send returns ok if and only if one receiver got the value.
-TEST_P(ChanDeadline, DeadlinesRacingWithHandOversLoseAndDoubleNothing) {
+TEST_P(ChanDeadline, DeadlinesRacingWithHandOffsLoseNothing) {
     constexpr int parties = 8;
     const int each = scaled(3000);
     for (const std::size_t cap : {0U, 1U, 4U}) {
@@ -167,7 +167,7 @@ TEST_P(ChanDeadline, DeadlinesRacingWithHandOversLoseAndDoubleNothing) {
     }
 }
 
-TEST_P(ChanDeadline, DeadlinesOfPlainThreadsRaceAsSafely) {
+TEST_P(ChanDeadline, DeadlinesOfPlainThreadsLoseNothing) {
     const int each = scaled(2000);
     tally sent(static_cast<std::size_t>(2 * each));
     tally received(sent.size());

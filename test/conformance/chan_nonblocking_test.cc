@@ -68,7 +68,7 @@ TEST_P(ChanNonblocking, TryAnswersAtOnceInEveryState) {
     });
 }
 
-TEST_P(ChanNonblocking, BoundedWaitsTellTimeoutAndClosedApartInEveryState) {
+TEST_P(ChanNonblocking, BoundedWaitsDistinguishTimeoutFromClosed) {
     rt().run([] {
         for (const state& s : quiet_states()) {
             EXPECT_EQ(s.make().send_for(7, 1ms), or_timeout(s.send)) << s.name;
@@ -81,7 +81,7 @@ TEST_P(ChanNonblocking, BoundedWaitsTellTimeoutAndClosedApartInEveryState) {
 
 // A wait whose deadline has already passed does what it can at once; otherwise it reports a
 // timeout.
-TEST_P(ChanNonblocking, ADeadlineInThePastStillTakesWhatIsThere) {
+TEST_P(ChanNonblocking, ADeadlineInThePastStillTakesAvailableValues) {
     rt().run([] {
         const auto past = steady_clock::now() - 1h;
         for (const state& s : quiet_states()) {
@@ -117,7 +117,7 @@ TEST_P(ChanNonblocking, TrySendReachesAWaitingReceiver) {
     }
 }
 
-TEST_P(ChanNonblocking, TrySendToAFullChannelFailsThoughASenderWaits) {
+TEST_P(ChanNonblocking, TrySendToAFullChannelFailsBesideAWaitingSender) {
     const chan<int> c = filled(1, 1);
     park(1, [&] { rt().go([c] { c.send(1); }); });
     EXPECT_EQ(c.try_send(2), chan_status::would_block);
@@ -157,7 +157,7 @@ TEST_P(ChanNonblocking, AFailedSendLeavesTheValueAlone) {
 
 // One value, then a close, while another thread tries to receive. It gets the value or `closed`,
 // never `would_block`.
-TEST_P(ChanNonblocking, TryReceiveRacingWithCloseNeverWouldBlock) {
+TEST_P(ChanNonblocking, TryReceiveRacingWithCloseNeverReportsWouldBlock) {
     const int rounds = scaled(5000);
     const int wrong = rt().run([rounds] {
         std::atomic<int> mistakes = 0;

@@ -38,7 +38,7 @@ TEST_P(ChanOrder, ValuesLeaveInTheOrderTheyEnteredAtEveryCapacity) {
     EXPECT_EQ(out_of_order, 0);
 }
 
-TEST_P(ChanOrder, LenAndCapTellTheBufferAtEveryCapacity) {
+TEST_P(ChanOrder, LenAndCapAreExactAtEveryCapacity) {
     const int wrong = rt().run([] {
         int mistakes = 0;
         for (std::size_t cap = 0; cap <= largest_capacity; ++cap) {
@@ -88,7 +88,7 @@ TEST_P(ChanOrder, WaitingReceiversAreServedInTheOrderTheyCame) {
 
 // A receive from a full channel takes the oldest value, which is buffered, although a sender waits
 // with another.
-TEST_P(ChanOrder, WaitingSendersComeAfterTheBuffer) {
+TEST_P(ChanOrder, BufferedValuesPrecedeThoseOfWaitingSenders) {
     const chan<int> c(3);
     for (int i = 0; i < 3; ++i) c.send(i);
     for (int i = 3; i < 8; ++i) {
@@ -100,7 +100,7 @@ TEST_P(ChanOrder, WaitingSendersComeAfterTheBuffer) {
 
 // Each green thread waits for its turn, takes one value from the shared channel, and passes the
 // turn on.
-TEST_P(ChanOrder, AChainOfTurnsSeesTheValuesInOrder) {
+TEST_P(ChanOrder, AChainOfReceiversSeesTheValuesInOrder) {
     const int links = scaled(1000);
     const int out_of_order = rt().run([links] {
         const chan<int> values;
@@ -126,7 +126,7 @@ TEST_P(ChanOrder, AChainOfTurnsSeesTheValuesInOrder) {
 
 // Messages from many senders to many receivers: each arrives exactly once. Each receiver sees the
 // messages of any one sender in order.
-TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) {
+TEST_P(ChanOrder, EveryMessageArrivesExactlyOnce) {
     constexpr int senders = 4;
     constexpr int receivers = 4;
     const int each = scaled(2000);
@@ -164,7 +164,7 @@ TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) 
 
 // Plain data is passed by address. The receiver sees all writes made before the send. So does the
 // thread that gets it back.
-TEST_P(ChanOrder, WhatWasWrittenBeforeASendIsSeenAfterTheReceive) {
+TEST_P(ChanOrder, ASendSynchronizesWithItsReceive) {
     struct page {
         long writes = 0;
         char text[200] = {};

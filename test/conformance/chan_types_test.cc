@@ -113,7 +113,7 @@ static_assert(std::is_nothrow_copy_constructible_v<chan<tracked>> &&
               std::is_nothrow_move_constructible_v<chan<tracked>>);
 static_assert(!std::is_convertible_v<std::size_t, chan<int>>, "a number is not a channel");
 
-TEST_P(ChanTypes, ATypeWithoutContentCountsAsAnyOther) {
+TEST_P(ChanTypes, AnEmptyTypeBehavesLikeAnyOther) {
     for (const std::size_t cap : {0U, 1U, 7U}) {
         const int received = rt().run([cap] {
             const chan<nothing_at_all> c(cap);
@@ -129,7 +129,7 @@ TEST_P(ChanTypes, ATypeWithoutContentCountsAsAnyOther) {
     }
 }
 
-TEST_P(ChanTypes, OverAlignedValuesAreAlignedEverywhereTheyStay) {
+TEST_P(ChanTypes, OverAlignedValuesStayAligned) {
     const int misplaced = rt().run([] {
         int wrong = 0;
         for (const std::size_t cap : {0U, 1U, 3U}) {
@@ -150,7 +150,7 @@ TEST_P(ChanTypes, OverAlignedValuesAreAlignedEverywhereTheyStay) {
     EXPECT_EQ(misplaced, 0);
 }
 
-TEST_P(ChanTypes, MoveOnlyValuesTravel) {
+TEST_P(ChanTypes, MoveOnlyValuesCanBeSent) {
     const int sum = rt().run([] {
         const chan<std::unique_ptr<int>> c(2);
         go([c] {
@@ -164,7 +164,7 @@ TEST_P(ChanTypes, MoveOnlyValuesTravel) {
     EXPECT_EQ(sum, 55);
 }
 
-TEST_P(ChanTypes, ValuesNeedNoDefault) {
+TEST_P(ChanTypes, ValuesNeedNoDefaultConstructor) {
     rt().run([] {
         const chan<no_default> c(1);
         EXPECT_EQ(c.try_recv().status, chan_status::would_block);
@@ -214,7 +214,7 @@ TEST_P(ChanTypes, EveryValueIsDestroyedOnce) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(ChanTypes, TheLastHandleDestroysWhatIsStillBuffered) {
+TEST_P(ChanTypes, TheLastHandleDestroysBufferedValues) {
     const long before = tracked::alive();
     rt().run([before] {
         chan<tracked> c(5);
@@ -270,7 +270,7 @@ TEST_P(ChanTypes, ViewsReachTheSameChannel) {
     EXPECT_EQ(got, 123);
 }
 
-TEST_P(ChanTypes, ChannelsTravelThroughChannels) {
+TEST_P(ChanTypes, ChannelsCanBeSentThroughChannels) {
     const int answer = rt().run([] {
         const chan<chan<int>> requests;
         go([requests] {
@@ -285,7 +285,7 @@ TEST_P(ChanTypes, ChannelsTravelThroughChannels) {
     EXPECT_EQ(answer, 42);
 }
 
-TEST_P(ChanTypes, ACapacityBeyondAllMemoryIsAnException) {
+TEST_P(ChanTypes, ACapacityBeyondMemoryThrows) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     EXPECT_THROW((void)chan<big>{most}, std::bad_alloc);
     EXPECT_THROW((void)chan<big>{most / sizeof(big)}, std::bad_alloc);
@@ -307,7 +307,7 @@ void expect_same(const A& a, const B& b, bool same) {
     }
 }
 
-TEST_P(ChanTypes, HandlesOfOneChannelAreEqualWhateverTheirDirection) {
+TEST_P(ChanTypes, HandlesOfAllDirectionsCompareByChannel) {
     rt().run([] {
         const chan<std::unique_ptr<int>> a;
         const chan<std::unique_ptr<int>> same = a;

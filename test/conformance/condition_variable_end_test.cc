@@ -54,7 +54,7 @@ TEST_P(ConditionVariableEnd, ATimeoutIsNeverEarlyAndHoldsTheLock) {
 // Some consumers time out, others wait for ever. If a notify for one that times out were lost, a
 // waiting one would sleep beside a token, and the test would hang. No consumer wakes without a
 // notify.
-TEST_P(ConditionVariableEnd, ANotifyThatMeetsATimeoutGoesToTheNextOne) {
+TEST_P(ConditionVariableEnd, ANotifyRacingWithATimeoutWakesTheNextWaiter) {
     const int tokens = scaled(300);
     mutex m;
     condition_variable c;
@@ -126,7 +126,7 @@ TEST_P(ConditionVariableEnd, ANotifyThatMeetsATimeoutGoesToTheNextOne) {
 
 // ---- std::stop_token.
 
-TEST_P(ConditionVariableEnd, AStopEndsThatWaitAndNoOther) {
+TEST_P(ConditionVariableEnd, AStopEndsOnlyItsWait) {
     mutex m;
     condition_variable c;
     std::atomic<int> looks = 0;
@@ -191,7 +191,7 @@ TEST_P(ConditionVariableEnd, AGreenThreadMayRequestTheStop) {
 
 // Stops, notifies and deadlines at once. The condition variables are destroyed as soon as all
 // waiters have been notified.
-TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
+TEST_P(ConditionVariableEnd, MayBeDestroyedAfterRacingStopsAndNotifies) {
     const int rounds = scaled(300);
     prng random(announced_seed());
     alignas(condition_variable) std::byte memory[sizeof(condition_variable)];
@@ -283,7 +283,7 @@ TEST_P(ConditionVariableEnd, MayBeDestroyedWhenAllHaveBeenNotified) {
     });
 }
 
-TEST_P(ConditionVariableEnd, WaitersWhoseRuntimeStopsAreForgotten) {
+TEST_P(ConditionVariableEnd, WaitersOfAStoppedRuntimeAreRemoved) {
     leak_on_purpose();
     auto c = std::make_unique<condition_variable>();
     auto m = std::make_unique<mutex>();

@@ -242,7 +242,7 @@ TEST_P(ConditionVariable, GreenAndPlainThreadsShareAQueue) {
 }
 
 // A plain thread and a green thread pass a ball back and forth.
-TEST_P(ConditionVariable, APlainAndAGreenThreadTakeTurns) {
+TEST_P(ConditionVariable, APlainAndAGreenThreadAlternate) {
     const int rounds = scaled(500);
     mutex m;
     condition_variable c;
@@ -263,7 +263,7 @@ TEST_P(ConditionVariable, APlainAndAGreenThreadTakeTurns) {
 }
 
 // Any lock works: one that is not a mutex of weft, and the mutex itself.
-TEST_P(ConditionVariable, AnyLockWorksWithTheOtherOne) {
+TEST_P(ConditionVariable, ConditionVariableAnyWorksWithAnyLock) {
     struct gate {  // a lock made of a channel with one slot
         chan<int> place{1};
 
@@ -300,7 +300,7 @@ TEST_P(ConditionVariable, AnyLockWorksWithTheOtherOne) {
 }
 
 // A waiter notified by the lock's holder finds the lock free: it first runs when that holder parks.
-TEST_P(ConditionVariableOnOneProcessor, ANotifyUnderTheLockCostsTheWaiterOneWaitOnly) {
+TEST_P(ConditionVariableOnOneProcessor, ANotifyUnderTheLockCostsOneWait) {
     const auto parks = rt().run([] {
         mutex m;
         condition_variable c;

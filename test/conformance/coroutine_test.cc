@@ -45,7 +45,7 @@ task<int> depth(int n) {
     co_return 1 + co_await depth(n - 1);
 }
 
-TEST_P(Coroutine, ATaskGivesItsResultOrItsException) {
+TEST_P(Coroutine, ATaskDeliversItsResultOrException) {
     rt().run([] {
         EXPECT_EQ(async(number(4)).get(), 4);
         EXPECT_THROW(async(failing()).get(), std::runtime_error);
@@ -53,7 +53,7 @@ TEST_P(Coroutine, ATaskGivesItsResultOrItsException) {
     });
 }
 
-TEST_P(Coroutine, ATaskThatIsAssignedToItselfIsAsBefore) {
+TEST_P(Coroutine, SelfAssignmentOfATaskHasNoEffect) {
     rt().run([] {
         task<int> t = number(1);
         task<int>& same = t;
@@ -65,7 +65,7 @@ TEST_P(Coroutine, ATaskThatIsAssignedToItselfIsAsBefore) {
     });
 }
 
-TEST_P(Coroutine, ATaskThatNobodyAwaitsNeverBegins) {
+TEST_P(Coroutine, ATaskThatIsNotAwaitedNeverStarts) {
     bool began = false;
     const auto begin = [&]() -> task<> {
         began = true;
@@ -78,7 +78,7 @@ TEST_P(Coroutine, ATaskThatNobodyAwaitsNeverBegins) {
 }
 
 // Senders and receivers, as coroutines and as green threads, in all four combinations.
-TEST_P(Coroutine, ChannelsCarryEverythingOnceBetweenCoroutinesAndGreenThreads) {
+TEST_P(Coroutine, CoroutinesAndGreenThreadsShareChannels) {
     const int n = scaled(2'000);
     const long sum = static_cast<long>(n) * (n + 1) / 2;
     for (const std::size_t capacity : {0U, 1U, 7U}) {
@@ -103,7 +103,7 @@ TEST_P(Coroutine, ChannelsCarryEverythingOnceBetweenCoroutinesAndGreenThreads) {
     }
 }
 
-TEST_P(Coroutine, SendingOnAChannelThatIsOrBecomesClosedThrows) {
+TEST_P(Coroutine, SendingOnAClosedChannelThrows) {
     rt().run([&] {
         const chan<int> closed;
         closed.close();
@@ -119,7 +119,7 @@ TEST_P(Coroutine, SendingOnAChannelThatIsOrBecomesClosedThrows) {
 
 task<int> add(future<int> a, future<int> b) { co_return co_await std::move(a) + co_await std::move(b); }
 
-TEST_P(Coroutine, AwaitingAFutureGivesWhatGetWould) {
+TEST_P(Coroutine, AwaitingAFutureEqualsGet) {
     rt().run([] {
         promise<int> a;
         promise<int> b;
@@ -176,7 +176,7 @@ TEST_P(Coroutine, AChainOfManyRelaysPassesEverythingOn) {
     });
 }
 
-TEST_P(Coroutine, APlainThreadMayStartOneAndSendToIt) {
+TEST_P(Coroutine, APlainThreadMayStartACoroutineAndSendToIt) {
     const chan<int> c;
     auto sum = rt().run([&] { return async(consume(c)); });
     std::thread plain([&] {
@@ -198,7 +198,7 @@ task<> holds_inside(tracked t, chan<int> c) {
 }
 
 // Coroutines that wait when their runtime ends are destroyed, from the outermost inwards.
-TEST(CoroutineAtTheEnd, OneThatNeverGoesOnIsDestroyedWithAllItHolds) {
+TEST(CoroutineAtTheEnd, AnAbandonedCoroutineIsDestroyed) {
     const long before = tracked::alive();
     const chan<int> c;
     {

@@ -81,7 +81,7 @@ TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {
     rt().drain();
 }
 
-TEST_P(Debug, TheDumpTellsWhereAGreenThreadWasStarted) {
+TEST_P(Debug, TheDumpShowsWhereAGreenThreadWasStarted) {
     const chan<int> c;
     int line = 0;
     park_off_thread(1, [&] {
@@ -95,7 +95,7 @@ TEST_P(Debug, TheDumpTellsWhereAGreenThreadWasStarted) {
     rt().drain();
 }
 
-TEST_P(Debug, TheDumpIsAsLongAsTheLiveCountSays) {
+TEST_P(Debug, TheDumpListsAsManyGreenThreadsAsAreLive) {
     const chan<int> c;
     constexpr int n = 50;
     park_off_thread(n, [&] {
@@ -121,7 +121,7 @@ TEST_P(Debug, AGreenThreadCanDumpItsOwnRuntime) {
     EXPECT_EQ(occurrences(dump, "beside"), 1U) << dump;
 }
 
-TEST_P(Debug, DumpsWhileEverythingMovesDoNoHarm) {
+TEST_P(Debug, DumpsUnderLoadAreSafe) {
     std::atomic<bool> stop = false;
     std::atomic<long> messages = 0;
     for (int pair = 0; pair < 4; ++pair) {
@@ -153,7 +153,7 @@ TEST_P(Debug, DumpsWhileEverythingMovesDoNoHarm) {
     rt().drain();
 }
 
-TEST_P(Debug, CountersFollowWhatHappens) {
+TEST_P(Debug, CountersCountEvents) {
     const stats_snapshot before = rt().stats();
     rt().run([] {
         wait_group all;
@@ -178,7 +178,7 @@ TEST_P(Debug, CountersFollowWhatHappens) {
     EXPECT_GE(after.g_cache_hits + after.g_cache_misses, before.g_cache_hits + before.g_cache_misses + 101);
 }
 
-TEST_P(Debug, StealsAreCountedWhereThereIsSomebodyToStealFrom) {
+TEST_P(Debug, StealsAreCountedWithSeveralProcessors) {
     rt().run([this] {
         wait_group all;
         for (unsigned i = 0; i < 4 * procs(); ++i) {

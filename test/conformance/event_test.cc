@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using Event = procs_test;
 WEFT_SWEEP(Event);
 
-TEST_P(Event, SetWakesAllWhoWaitAndLetsThroughAllWhoCome) {
+TEST_P(Event, SetWakesAllWaitersAndAdmitsLaterOnes) {
     event e;
     std::atomic<int> woken = 0;
     std::vector<std::thread> threads;
@@ -42,7 +42,7 @@ TEST_P(Event, SetWakesAllWhoWaitAndLetsThroughAllWhoCome) {
 }
 
 // The event is reset at once. Its waiters return all the same.
-TEST_P(Event, AWaitThatWasEndedIsNotTakenBackByReset) {
+TEST_P(Event, ResetDoesNotRevokeAWakeUp) {
     event e;
     std::atomic<int> woken = 0;
     park(20, [&] {
@@ -86,7 +86,7 @@ TEST_P(Event, CanBeUsedAgainAndAgain) {
 
 // The consumer resets the event, checks, and waits only if it finds nothing. No producer sets the
 // event twice for one piece.
-TEST_P(Event, ResetThenLookThenWaitMissesNothing) {
+TEST_P(Event, ResetThenCheckThenWaitMissesNothing) {
     constexpr int producers = 4;
     const int each = scaled(3000);
     event news;
@@ -164,7 +164,7 @@ TEST_P(Event, ATimeoutIsNeverEarly) {
 
 // Waits that end just when the event is set. A wait that reports the set sees what the setter wrote
 // before it.
-TEST_P(Event, ATimeoutRacingWithSet) {
+TEST_P(Event, ATimeoutRacingWithSetReturnsCorrectly) {
     const int rounds = scaled(300);
     prng random(announced_seed());
     for (int round = 0; round < rounds; ++round) {
@@ -188,7 +188,7 @@ TEST_P(Event, ATimeoutRacingWithSet) {
     }
 }
 
-TEST_P(Event, AWaiterWhoseRuntimeStopsIsForgotten) {
+TEST_P(Event, AWaiterOfAStoppedRuntimeIsRemoved) {
     event e;
     park(2, [&] {
         rt().go([&] { e.wait(); });

@@ -124,7 +124,7 @@ protected:
 
 WEFT_SWEEP_OVER(EveryWait, 1U, 4U);
 
-TEST_P(EveryWait, ADeadlineAroundIt) {
+TEST_P(EveryWait, ADeadlineEndsExactlyTheCancellationPoints) {
     for (const blocking_row& row : blocking_rows()) {
         SCOPED_TRACE(row.call);
         const blocking_call call = row.make();
@@ -137,7 +137,7 @@ TEST_P(EveryWait, ADeadlineAroundIt) {
     }
 }
 
-TEST_P(EveryWait, ACancellation) {
+TEST_P(EveryWait, ACancellationEndsExactlyTheCancellationPoints) {
     for (const blocking_row& row : blocking_rows()) {
         SCOPED_TRACE(row.call);
         const blocking_call call = row.make();
@@ -151,7 +151,7 @@ TEST_P(EveryWait, ACancellation) {
     }
 }
 
-TEST_P(EveryWait, ClosingWhatItWaitsFor) {
+TEST_P(EveryWait, ClosingTheObjectEndsTheWait) {
     for (const blocking_row& row : blocking_rows()) {
         if (!row.interrupted) continue;
         SCOPED_TRACE(row.call);
@@ -163,7 +163,7 @@ TEST_P(EveryWait, ClosingWhatItWaitsFor) {
     }
 }
 
-TEST_P(EveryWait, ARuntimeThatStops) {
+TEST_P(EveryWait, AStopEndsExactlyTheCancellationPoints) {
     for (const blocking_row& row : blocking_rows()) {
         SCOPED_TRACE(row.call);
         const blocking_call call = row.make();

@@ -53,7 +53,7 @@ protected:
 
 WEFT_SWEEP_OVER(FileCalls, 1U, 4U);
 
-TEST_P(FileCalls, AFileThatIsNotThere) {
+TEST_P(FileCalls, AMissingFileIsAnError) {
     rt().run([&] {
         const std::string path = folder_ / "none";
         const std::string text = failure_of(std::errc::no_such_file_or_directory, [&] { const file f(path); });
@@ -66,7 +66,7 @@ TEST_P(FileCalls, AFileThatIsNotThere) {
     });
 }
 
-TEST_P(FileCalls, OptionsThatContradictThemselves) {
+TEST_P(FileCalls, ContradictoryOptionsAreAnError) {
     rt().run([&] {
         const std::string path = folder_ / "x";
         const auto refused = [&](const fs::open_options& how, std::string_view words) {
@@ -86,7 +86,7 @@ TEST_P(FileCalls, OptionsThatContradictThemselves) {
     });
 }
 
-TEST_P(FileCalls, WaysToOpen) {
+TEST_P(FileCalls, OpenFollowsItsOptions) {
     rt().run([&] {
         const std::string path = folder_ / "x";
         const ::mode_t umask_before = ::umask(022);
@@ -134,7 +134,7 @@ TEST_P(FileCalls, ErrorsNameTheFile) {
     });
 }
 
-TEST_P(FileCalls, OfAFileThatIsClosed) {
+TEST_P(FileCalls, AClosedFileFailsEveryCall) {
     rt().run([&] {
         file f(folder_ / "x", {.mode = access::read_write, .create = true});
         f.close();
@@ -160,7 +160,7 @@ TEST_P(FileCalls, OfAFileThatIsClosed) {
     });
 }
 
-TEST_P(FileCalls, MovingReleasingAndAdopting) {
+TEST_P(FileCalls, MoveReleaseAndAdoptTransferTheDescriptor) {
     rt().run([&] {
         file f(folder_ / "x", {.mode = access::read_write, .create = true});
         file g = std::move(f);
@@ -177,7 +177,7 @@ TEST_P(FileCalls, MovingReleasingAndAdopting) {
     });
 }
 
-TEST_P(FileCalls, WholeFiles) {
+TEST_P(FileCalls, WholeFilesAreReadAndWritten) {
     rt().run([&] {
         const std::string path = folder_ / "x";
         fs::write_file(path, "");
@@ -198,7 +198,7 @@ TEST_P(FileCalls, WholeFiles) {
     });
 }
 
-TEST_P(FileCalls, WhatIsKnownOfAFile) {
+TEST_P(FileCalls, StatReportsTheAttributes) {
     rt().run([&] {
         const std::string path = folder_ / "x";
         const std::string link = folder_ / "link";
@@ -224,7 +224,7 @@ TEST_P(FileCalls, WhatIsKnownOfAFile) {
     });
 }
 
-TEST_P(FileCalls, Directories) {
+TEST_P(FileCalls, DirectoriesAreCreatedListedAndRemoved) {
     rt().run([&] {
         const std::string inner = folder_ / "inner";
         fs::mkdir(inner);
@@ -262,7 +262,7 @@ TEST_P(FileCalls, Directories) {
 }
 
 // A std::filesystem::path names a file, too.
-TEST_P(FileCalls, PathsOfTheStandardLibrary) {
+TEST_P(FileCalls, StandardPathsAreAccepted) {
     const std::filesystem::path path = std::filesystem::path(folder_.path()) / "x";
     rt().run([&] {
         fs::write_file(path, "text");

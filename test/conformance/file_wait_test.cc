@@ -80,12 +80,12 @@ protected:
 
 WEFT_SWEEP_OVER(FileWait, 1U, 2U, 4U);
 
-TEST_P(FileWait, AFifoThatIsOpenedCarriesAll) {
+TEST_P(FileWait, AnOpenedFifoTransfersEverything) {
     file from(fifo_);
     expect_all_arrives(file(fifo_, {.mode = access::write}), std::move(from));
 }
 
-TEST_P(FileWait, APipeInBlockingModeCarriesAllAndStaysBlocking) {
+TEST_P(FileWait, ABlockingPipeTransfersAllAndStaysBlocking) {
     std::array<int, 2> fds{};
     ASSERT_EQ(::pipe2(fds.data(), O_CLOEXEC), 0);
     file from = file::adopt(fds[0], "read end");
@@ -95,7 +95,7 @@ TEST_P(FileWait, APipeInBlockingModeCarriesAllAndStaysBlocking) {
     expect_all_arrives(std::move(to), std::move(from));
 }
 
-TEST_P(FileWait, ASocketInBlockingModeCarriesAll) {
+TEST_P(FileWait, ABlockingSocketTransfersEverything) {
     std::array<int, 2> fds{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
     file to = file::adopt(fds[1], "write end");
@@ -146,7 +146,7 @@ TEST_P(FileWait, TheEndOfAFifoNeverPrecedesItsData) {
     }
 }
 
-TEST_P(FileWait, AWriterThatLeavesWithoutAWordEndsAFifo) {
+TEST_P(FileWait, AWriterThatClosesWithoutWritingEndsAFifo) {
     rt().run([&] {
         file f(fifo_);
         wait_group all;
@@ -182,7 +182,7 @@ TEST_P(FileWait, OpeningAFifoToWriteAwaitsAReader) {
 }
 
 // A process that opens it in the usual way does not hang.
-TEST_P(FileWait, AnotherProcessThatOpensAFifoMeetsUs) {
+TEST_P(FileWait, AFifoConnectsToAnotherProcess) {
     std::thread reader([&] {
         const int fd = ::open(fifo_.c_str(), O_RDONLY | O_CLOEXEC);
         char b[8];
@@ -193,7 +193,7 @@ TEST_P(FileWait, AnotherProcessThatOpensAFifoMeetsUs) {
     reader.join();
 }
 
-TEST_P(FileWait, WritingToNobodyIsBrokenPipe) {
+TEST_P(FileWait, WritingWithoutAReaderIsBrokenPipe) {
     rt().run([&] {
         for (const bool adopts : {false, true}) {
             file reader(fifo_);
@@ -250,7 +250,7 @@ TEST_P(FileWait, ATerminalIsReadLineByLine) {
 }
 
 // The write takes what fits, and a deadline ends the rest. The terminal's mode stays unchanged.
-TEST_P(FileWait, ATerminalInBlockingModeThatNobodyReadsHoldsUpNoWrite) {
+TEST_P(FileWait, AnUnreadBlockingTerminalDoesNotBlockAWrite) {
     for (const char filling : {'x', '\n'}) {
         two_ends ends = two_ends::of_terminal();
         if (!ends) GTEST_SKIP() << "the system has no terminals";
@@ -263,7 +263,7 @@ TEST_P(FileWait, ATerminalInBlockingModeThatNobodyReadsHoldsUpNoWrite) {
 }
 
 // A shell may set the mode of its terminal at any time.
-TEST_P(FileWait, ADescriptorThatBecomesBlockingHoldsUpNoCall) {
+TEST_P(FileWait, ADescriptorThatBecomesBlockingBlocksNoCall) {
     for (const bool is_socket : {false, true}) {
         two_ends ends = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();
         for (const int fd : {ends.read_end(), ends.write_end()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -329,7 +329,7 @@ TEST_P(FileWait, APositionOfAnAdoptedDescriptorIsRefused) {
     }
 }
 
-TEST_P(FileWait, PlainThreadsWaitToo) {
+TEST_P(FileWait, PlainThreadsMayWait) {
     file from(fifo_);
     file to(fifo_, {.mode = access::write});
     std::thread reader([&] {
@@ -342,7 +342,7 @@ TEST_P(FileWait, PlainThreadsWaitToo) {
 }
 
 // Waiting readers take turns: each gets a piece.
-TEST_P(FileWait, SeveralReadOneFifo) {
+TEST_P(FileWait, SeveralReadersShareAFifo) {
     constexpr int readers = 8;
     rt().run([&] {
         file from(fifo_);

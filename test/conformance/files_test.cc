@@ -58,7 +58,7 @@ protected:
 
 WEFT_SWEEP_OVER(Files, 1U, 2U, 4U, 64U);
 
-TEST_P(Files, WhatIsWrittenIsRead) {
+TEST_P(Files, ReadsReturnWrittenBytes) {
     rt().run([&] {
         file f(folder_ / "a", anew);
         EXPECT_EQ(f.write_all("hello, "), 7U);
@@ -81,7 +81,7 @@ TEST_P(Files, WhatIsWrittenIsRead) {
     });
 }
 
-TEST_P(Files, BlocksWrittenByManyAreReadByManyFromDisk) {
+TEST_P(Files, BlocksWrittenByManyAreReadBackFromDisk) {
     const std::string path = folder_ / "blocks";
     constexpr std::size_t blocks = 256;
     constexpr std::size_t workers = 16;
@@ -118,7 +118,7 @@ TEST_P(Files, BlocksWrittenByManyAreReadByManyFromDisk) {
 }
 
 // More reads than the system takes requests at a time.
-TEST_P(Files, AThousandReadsAtOnce) {
+TEST_P(Files, AThousandConcurrentReadsSucceed) {
     constexpr std::size_t blocks = 1000;
     const std::string path = make("many", blocks);
     evict(path);
@@ -138,7 +138,7 @@ TEST_P(Files, AThousandReadsAtOnce) {
 }
 
 // As POSIX specifies: each read advances the position, and no two reads get the same bytes.
-TEST_P(Files, WhoReadsAtTheFilesPositionGetsAPieceOfItsOwn) {
+TEST_P(Files, ConcurrentReadsAtThePositionGetDistinctBytes) {
     constexpr std::size_t blocks = 400;
     const std::string path = make("shared", blocks);
     for (int round = 0; round < scaled(10); ++round) {
@@ -167,7 +167,7 @@ TEST_P(Files, WhoReadsAtTheFilesPositionGetsAPieceOfItsOwn) {
     }
 }
 
-TEST_P(Files, SeveralPiecesOfMemory) {
+TEST_P(Files, VectoredIoHandlesManyBuffers) {
     rt().run([&] {
         file f(folder_ / "v", anew);
         // More pieces than fit into one system call, some of them empty.
@@ -218,7 +218,7 @@ TEST_P(Files, NothingInterruptsARead) {
 }
 
 // Neither a read from a FIFO nor opening one delays others.
-TEST_P(Files, WhatIsNotOnADiskHoldsNobodyUp) {
+TEST_P(Files, AFifoDelaysNoOtherGreenThread) {
     const std::string path = folder_ / "fifo";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
     std::atomic<int> turns = 0;
@@ -246,7 +246,7 @@ TEST_P(Files, WhatIsNotOnADiskHoldsNobodyUp) {
     });
 }
 
-TEST_P(Files, ClosedByAnybody) {
+TEST_P(Files, AnyGreenThreadMayClose) {
     rt().run([&] {
         file f(folder_ / "c", anew);
         EXPECT_TRUE(f.is_open());
@@ -268,7 +268,7 @@ TEST_P(Files, ClosedByAnybody) {
     });
 }
 
-TEST_P(Files, PlainThreadsReadAndWriteToo) {
+TEST_P(Files, PlainThreadsReadAndWrite) {
     constexpr std::size_t blocks = 100;
     const std::string path = make("plain", blocks);
     evict(path);
@@ -289,14 +289,14 @@ TEST_P(Files, PlainThreadsReadAndWriteToo) {
 }
 
 // A green thread that has handed off its P counts as a plain thread.
-TEST_P(Files, InABlockingCall) {
+TEST_P(Files, ReadingInABlockingCallWorks) {
     const std::string path = make("b", 10);
     evict(path);
     EXPECT_EQ(rt().run([&] { return blocking([&] { return fs::read_file(path).size(); }); }), 10 * block_size);
 }
 
 // The kernel still writes into the stacks of green threads that will never run again.
-TEST(FilesAtTheEnd, ARuntimeThatStopsWaitsForWhatIsReadIntoItsStacks) {
+TEST(FilesAtTheEnd, StopWaitsForReadsIntoItsStacks) {
     leak_on_purpose();  // what abandoned green threads own
     const temp_folder folder;
     const std::string path = folder / "f";

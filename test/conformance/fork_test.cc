@@ -116,7 +116,7 @@ protected:
 
 WEFT_SWEEP_OVER(Fork, 1U, 2U, 4U);
 
-TEST_P(Fork, OfAPlainThreadMayStartAfresh) {
+TEST_P(Fork, TheChildOfAPlainThreadMayUseNewRuntimes) {
     start_work();
     const int rounds = scaled(20);
     for (int i = 0; i < rounds; ++i) EXPECT_EQ(status_of_child([] { use_fresh_runtimes(); }), fine);
@@ -124,7 +124,7 @@ TEST_P(Fork, OfAPlainThreadMayStartAfresh) {
     stop_work();
 }
 
-TEST_P(Fork, OfAGreenThreadMayStartAfresh) {
+TEST_P(Fork, TheChildOfAGreenThreadMayUseNewRuntimes) {
     start_work();
     const int rounds = scaled(20);
     for (int i = 0; i < rounds; ++i) {
@@ -139,7 +139,7 @@ TEST_P(Fork, OfAGreenThreadMayStartAfresh) {
     stop_work();
 }
 
-TEST_P(Fork, InsideABlockingCall) {
+TEST_P(Fork, AChildForkedInABlockingCallMayUseNewRuntimes) {
     start_work();
     EXPECT_EQ(rt().run([] { return blocking([] { return status_of_child([] { use_fresh_runtimes(); }); }); }), fine);
     // The child returns from the call to where the call began.
@@ -160,7 +160,7 @@ TEST_P(Fork, InsideABlockingCall) {
 }
 
 // The deadline around the call belonged to the parent's green thread.
-TEST_P(Fork, InsideABlockingCallUnderADeadline) {
+TEST_P(Fork, ADeadlineAroundTheForkDoesNotReachTheChild) {
     const int status = rt().run([] {
         pid_t child = -1;
         with_timeout(1ms, [&] {
@@ -219,7 +219,7 @@ TEST_P(Fork, SocketsOfTheParentAreUsedInTheChild) {
     rt().drain();
 }
 
-TEST_P(Fork, TheParentsRuntimeIsStoppedDestroyedAndStartedInTheChild) {
+TEST_P(Fork, TheChildMayStopAndRestartTheParentsRuntime) {
     start_work();
     EXPECT_EQ(status_of_child([&] {
                   if (rt().running()) ::_exit(1);
@@ -239,14 +239,14 @@ TEST_P(Fork, TheParentsRuntimeIsStoppedDestroyedAndStartedInTheChild) {
     stop_work();
 }
 
-TEST_P(Fork, AChildThatExits) {
+TEST_P(Fork, AChildMayExit) {
     start_work();
     EXPECT_EQ(status_of_child([] { std::exit(3); }), 3);
     EXPECT_EQ(rt().run([] { return status_of_child([] { std::exit(3); }); }), 3);
     stop_work();
 }
 
-TEST_P(Fork, AChildThatBecomesAnotherProgram) {
+TEST_P(Fork, AChildMayExecuteAnotherProgram) {
     start_work();
     EXPECT_EQ(rt().run([] { return status_of_child([] { ::execl("/bin/sh", "sh", "-c", "exit 7", nullptr); }); }), 7);
     EXPECT_EQ(rt().run([] { return WEXITSTATUS(std::system("exit 8")); }), 8);  // NOLINT: it is what is tested
@@ -280,7 +280,7 @@ TEST_P(Fork, TheChildOfAGreenThreadHasTheProgramsSignalMask) {
               fine);
 }
 
-TEST_P(Fork, AChildOfAChild) {
+TEST_P(Fork, AChildMayFork) {
     start_work();
     EXPECT_EQ(status_of_child([] {
                   runtime own({.procs = 2});
@@ -292,7 +292,7 @@ TEST_P(Fork, AChildOfAChild) {
     stop_work();
 }
 
-TEST_P(Fork, ObjectsOfTheParentThatAreFreeWorkInTheChild) {
+TEST_P(Fork, FreeObjectsOfTheParentWorkInTheChild) {
     mutex m;
     const chan<int> c(4);
     c.send(1);

@@ -52,7 +52,7 @@ TEST_P(Future, GetThrowsWhatTheFunctionThrew) {
     });
 }
 
-TEST_P(Future, APlainThreadGetsResultsToo) {
+TEST_P(Future, APlainThreadMayGetResults) {
     EXPECT_EQ(rt().async([] { return 1; }).get(), 1);
     EXPECT_THROW(rt().async([] { throw std::runtime_error(""); }).get(), std::runtime_error);
     EXPECT_THROW(rt().run([]() -> int { throw std::runtime_error(""); }), std::runtime_error);
@@ -65,7 +65,7 @@ TEST_P(Future, ItCanBeMovedButNotCopied) {
     EXPECT_TRUE(std::is_nothrow_move_assignable_v<future<int>>);
 }
 
-TEST_P(Future, RunReturnsReferencesAsTheyAre) {
+TEST_P(Future, RunReturnsReferencesUnchanged) {
     int target = 1;
     const auto refer = [&target]() -> int& { return target; };
     EXPECT_TRUE((std::is_same_v<decltype(rt().run(refer)), int&>));
@@ -87,7 +87,7 @@ TEST_P(Future, TheResultCanBeTakenOnce) {
     });
 }
 
-TEST_P(Future, WaitForTellsWhetherTheResultIsThere) {
+TEST_P(Future, WaitForReportsWhetherTheResultIsReady) {
     rt().run([] {
         const chan<int> gate;
         auto f = async([gate] { return gate.recv().value_or(0); });
@@ -107,7 +107,7 @@ TEST_P(Future, WaitForTellsWhetherTheResultIsThere) {
     });
 }
 
-TEST_P(Future, AWaitThatRacesWithTheResultIsRightEitherWay) {
+TEST_P(Future, AWaitRacingWithTheResultLosesNothing) {
     const int rounds = scaled(2000);
     rt().run([rounds] {
         for (int i = 0; i < rounds; ++i) {
@@ -142,7 +142,7 @@ TEST_P(Future, DroppingItNeitherWaitsNorCancels) {
     EXPECT_EQ(finished, 2);
 }
 
-TEST_P(Future, ResultsAreDestroyedWhoeverLetsGoLast) {
+TEST_P(Future, ResultsAreDestroyedWithTheLastOwner) {
     const long before = tracked::alive();
     const int rounds = scaled(500);
     rt().run([rounds] {
@@ -160,7 +160,7 @@ TEST_P(Future, ResultsAreDestroyedWhoeverLetsGoLast) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(Future, WhatTheFunctionHeldIsGoneWhenTheResultIsThere) {
+TEST_P(Future, TheFunctionIsDestroyedBeforeTheResultIsReady) {
     const int rounds = scaled(1000);
     const long left = rt().run([rounds] {
         const long before = tracked::alive();
@@ -201,7 +201,7 @@ private:
     const unobserved_exception_hook previous_;
 };
 
-TEST_P(Future, AnExceptionNobodyTakesReachesTheHookOnce) {
+TEST_P(Future, AnUnobservedExceptionReachesTheHookOnce) {
     const unobserved_counter hook;
     const chan<int> gate;
     const auto fails = [&rt = rt(), gate] {
@@ -222,7 +222,7 @@ TEST_P(Future, AnExceptionNobodyTakesReachesTheHookOnce) {
     EXPECT_EQ(hook.calls(), 2);
 }
 
-TEST_P(Future, AnExceptionThatWasTakenDoesNotReachTheHook) {
+TEST_P(Future, AnObservedExceptionDoesNotReachTheHook) {
     const unobserved_counter hook;
     rt().run([] {
         for (int i = 0; i < 100; ++i)

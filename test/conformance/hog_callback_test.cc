@@ -77,7 +77,7 @@ WEFT_SWEEP_OVER(HogCallback, 1U, 2U, 4U);
 
 // ---- Values in transit.
 
-TEST_P(HogCallback, AValueMovedIntoABuffer) {
+TEST_P(HogCallback, AMoveIntoABufferDelaysNoOther) {
     others_go_on_beside([this] {
         const chan<value> c(2);
         c.send(value(this));
@@ -85,7 +85,7 @@ TEST_P(HogCallback, AValueMovedIntoABuffer) {
     });
 }
 
-TEST_P(HogCallback, AValueMovedToAReceiverThatWaits) {
+TEST_P(HogCallback, AMoveToAWaitingReceiverDelaysNoOther) {
     others_go_on_beside([this] {
         const chan<value> c;
         wait_group receiver;
@@ -96,7 +96,7 @@ TEST_P(HogCallback, AValueMovedToAReceiverThatWaits) {
     });
 }
 
-TEST_P(HogCallback, AValueMovedFromASenderThatWaits) {
+TEST_P(HogCallback, AMoveFromAWaitingSenderDelaysNoOther) {
     others_go_on_beside([this] {
         const chan<value> c;
         wait_group sender;
@@ -110,7 +110,7 @@ TEST_P(HogCallback, AValueMovedFromASenderThatWaits) {
     });
 }
 
-TEST_P(HogCallback, AValueMovedBySelect) {
+TEST_P(HogCallback, AMoveBySelectDelaysNoOther) {
     others_go_on_beside([this] {
         const chan<value> c(1);
         const chan<value> other;
@@ -120,7 +120,7 @@ TEST_P(HogCallback, AValueMovedBySelect) {
     });
 }
 
-TEST_P(HogCallback, AnElementDestroyedWithItsChannel) {
+TEST_P(HogCallback, DestroyingABufferedElementDelaysNoOther) {
     others_go_on_beside([this] {
         struct last_words {
             ~last_words() {
@@ -135,7 +135,7 @@ TEST_P(HogCallback, AnElementDestroyedWithItsChannel) {
     });
 }
 
-TEST_P(HogCallback, AResult) {
+TEST_P(HogCallback, AMoveOfAResultDelaysNoOther) {
     others_go_on_beside([this] {
         auto f = async([this] { return value(this); });
         static_cast<void>(f.get());
@@ -146,7 +146,7 @@ TEST_P(HogCallback, AResult) {
     });
 }
 
-TEST_P(HogCallback, AClosureThatIsMovedAndDestroyed) {
+TEST_P(HogCallback, MovingAndDestroyingAClosureDelaysNoOther) {
     others_go_on_beside([this] {
         wait_group child;
         child.go([v = value(this)] { static_cast<void>(v); });
@@ -156,7 +156,7 @@ TEST_P(HogCallback, AClosureThatIsMovedAndDestroyed) {
 
 // ---- Functions.
 
-TEST_P(HogCallback, FunctionsThatAreCalledOnce) {
+TEST_P(HogCallback, AFunctionOfCallOnceDelaysNoOther) {
     others_go_on_beside([this] {
         once_flag flag;
         wait_group second;
@@ -166,7 +166,7 @@ TEST_P(HogCallback, FunctionsThatAreCalledOnce) {
     });
 }
 
-TEST_P(HogCallback, AFunctionThatOthersShare) {
+TEST_P(HogCallback, AFunctionOfASingleFlightDelaysNoOther) {
     single_flight<int, int> flight;
     others_go_on_beside([this, &flight] {
         EXPECT_EQ(flight.do_(static_cast<int>(this_g::id()),
@@ -178,7 +178,7 @@ TEST_P(HogCallback, AFunctionThatOthersShare) {
     });
 }
 
-TEST_P(HogCallback, TheCompletionOfABarrier) {
+TEST_P(HogCallback, ACompletionOfABarrierDelaysNoOther) {
     others_go_on_beside([this] {
         const auto complete = [this]() noexcept { hold_on(); };
         barrier b(2, complete);
@@ -189,7 +189,7 @@ TEST_P(HogCallback, TheCompletionOfABarrier) {
     });
 }
 
-TEST_P(HogCallback, ThePredicateOfACondition) {
+TEST_P(HogCallback, APredicateOfAConditionDelaysNoOther) {
     others_go_on_beside([this] {
         mutex m;
         condition_variable changed;
@@ -202,7 +202,7 @@ TEST_P(HogCallback, ThePredicateOfACondition) {
     });
 }
 
-TEST_P(HogCallback, TheInitialValueOfALocalAndItsDestructor) {
+TEST_P(HogCallback, InitializingAndDestroyingALocalDelaysNoOther) {
     static HogCallback* test = nullptr;
     test = this;
 
@@ -216,7 +216,7 @@ TEST_P(HogCallback, TheInitialValueOfALocalAndItsDestructor) {
     others_go_on_beside([&words] { static_cast<void>(*words); });
 }
 
-TEST_P(HogCallback, AfterFuncAndThen) {
+TEST_P(HogCallback, AFunctionOfAfterFuncOrThenDelaysNoOther) {
     others_go_on_beside([this] {
         wait_group called;
         called.add();
@@ -235,7 +235,7 @@ TEST_P(HogCallback, AfterFuncAndThen) {
     });
 }
 
-TEST_P(HogCallback, ADestructorWhileAnExceptionUnwinds) {
+TEST_P(HogCallback, ADestructorDuringUnwindingDelaysNoOther) {
     others_go_on_beside([this] {
         struct guard {
             ~guard() { test->hold_on(); }
@@ -257,7 +257,7 @@ task<int> hog_in_a_coroutine(HogCallback* test) {
     co_return *co_await co::recv(c);
 }
 
-TEST_P(HogCallback, ACoroutine) {
+TEST_P(HogCallback, ACoroutineDelaysNoOther) {
     others_go_on_beside([this] { EXPECT_EQ(async(hog_in_a_coroutine(this)).get(), 3); });
 }
 

@@ -52,7 +52,7 @@ struct worker {
 };
 
 // A thousand Gs compute and yield. Each gets its turn, and none gets many more than another.
-TEST_P(HogShare, AThousandThatYieldTakeTurns) {
+TEST_P(HogShare, AThousandYieldersAllProgress) {
     const auto hogs = static_cast<std::size_t>(scaled(1000));
     constexpr int turns = 2;
     constexpr std::size_t others = 10;
@@ -90,7 +90,7 @@ TEST_P(HogShare, AThousandThatYieldTakeTurns) {
 
 // A slice is a slice, whatever blocking calls are made in it. Ten milliseconds are ten such calls.
 // Callers that never gave way would make a thousand for each turn of the other G.
-TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
+TEST_P(HogShare, ShortBlockingCallsDoNotExtendASlice) {
     constexpr int enough = 20;
     constexpr long fair = 100;  // calls of each hog per turn of the other
     std::atomic<bool> over = false;
@@ -122,7 +122,7 @@ TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
 
 // As many hogs as Ps, and one well-behaved G whose work is counted. It gets what a plain thread
 // gets, within a factor.
-TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
+TEST_P(HogShare, AGBesideHogsGetsTheShareOfAPlainThread) {
     constexpr long pieces = 3000;
     constexpr long factor = 8;
     std::atomic<bool> over = false;
@@ -158,7 +158,7 @@ TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
 
 // Some hogs yield and some do not. All work gets done. The messages begin when every processor has
 // a hog; no hog ends before the last message has arrived.
-TEST_P(HogShare, ManyHogsWithoutPsLetTheOthersHaveTheirs) {
+TEST_P(HogShare, ManyHogsWithoutPsDoNotStarveOthers) {
     const auto hogs = std::max(static_cast<unsigned>(scaled(40)), 2 * procs());
     const int messages = scaled(2000);
     std::atomic<unsigned> began = 0;

@@ -71,7 +71,7 @@ protected:
 
 WEFT_SWEEP_OVER(Hog, 1U, 2U, 4U);
 
-TEST_P(Hog, AnEmptyLoopHoldsNobodyUp) {
+TEST_P(Hog, AnEmptyLoopDelaysNoOther) {
     others_go_on_beside([](const leash& l) {
         while (l.holds()) {}
     });
@@ -84,11 +84,11 @@ WEFT_TEST_OPAQUE long leaf(const leash& l) {
     return n;
 }
 
-TEST_P(Hog, ALeafFunctionHoldsNobodyUp) {
+TEST_P(Hog, ALeafFunctionDelaysNoOther) {
     others_go_on_beside([](const leash& l) { EXPECT_GT(leaf(l), 0); });
 }
 
-TEST_P(Hog, ALoopOfMallocAndFreeHoldsNobodyUp) {
+TEST_P(Hog, ALoopOfMallocAndFreeDelaysNoOther) {
     others_go_on_beside([](const leash& l) {
         for (std::size_t size = 1; l.holds(); size = size % 5000 + 1) {
             void* block = std::malloc(size);
@@ -98,7 +98,7 @@ TEST_P(Hog, ALoopOfMallocAndFreeHoldsNobodyUp) {
     });
 }
 
-TEST_P(Hog, AComparatorInsideQsortHoldsNobodyUp) {
+TEST_P(Hog, AComparatorInsideQsortDelaysNoOther) {
     static const leash* held = nullptr;
     held = leash_.get();
     others_go_on_beside([](const leash&) {
@@ -113,7 +113,7 @@ TEST_P(Hog, AComparatorInsideQsortHoldsNobodyUp) {
 }
 
 // Only threads that want the lock are blocked, green or not.
-TEST_P(Hog, AHolderOfAStdMutexHoldsUpThoseOnlyWhoWantIt) {
+TEST_P(Hog, AHolderOfAStdMutexDelaysOnlyItsContenders) {
     constexpr unsigned contenders = 4;
     std::mutex wanted;
     std::atomic<bool> held = false;
@@ -141,20 +141,20 @@ TEST_P(Hog, AHolderOfAStdMutexHoldsUpThoseOnlyWhoWantIt) {
     EXPECT_EQ(inside, procs() + contenders + 1);
 }
 
-TEST_P(Hog, SleepOfTheCLibraryHoldsNobodyUp) {
+TEST_P(Hog, SleepOfTheCLibraryDelaysNoOther) {
     others_go_on_beside([](const leash& l) {
         while (l.holds()) ::sleep(1);
     });
 }
 
-TEST_P(Hog, PollHoldsNobodyUp) {
+TEST_P(Hog, PollDelaysNoOther) {
     others_go_on_beside([](const leash& l) {
         pollfd p{.fd = l.fd(), .events = POLLIN, .revents = 0};
         EXPECT_EQ(::poll(&p, 1, -1), 1);
     });
 }
 
-TEST_P(Hog, TheResolverHoldsNobodyUp) {
+TEST_P(Hog, TheResolverDelaysNoOther) {
     std::atomic<long> failed = 0;
     others_go_on_beside([&](const leash& l) {
         addrinfo hints{};
@@ -170,14 +170,14 @@ TEST_P(Hog, TheResolverHoldsNobodyUp) {
 }
 
 // A hog takes one thread to compute on, and one in its place.
-TEST_P(Hog, AHogCostsAThreadAndNotMore) {
+TEST_P(Hog, AHogCostsExactlyOneThread) {
     others_go_on_beside([](const leash& l) {
         while (l.holds()) {}
     });
     EXPECT_LE(rt().stats().threads, 3 * procs() + 2);
 }
 
-TEST_P(Hog, HogsOfHighPriorityHoldNobodyUp) {
+TEST_P(Hog, HogsOfHighPriorityDelayNoOther) {
     std::atomic<bool> over = false;
     std::atomic<unsigned> began = 0;
     for (unsigned i = 0; i < procs(); ++i) {
@@ -197,7 +197,7 @@ TEST_P(Hog, HogsOfHighPriorityHoldNobodyUp) {
 }
 
 // New hogs come and go all the time, as in real programs.
-TEST_P(Hog, HogsThatComeAndGoHoldNobodyUp) {
+TEST_P(Hog, HogsThatComeAndGoDelayNoOther) {
     std::atomic<bool> over = false;
     std::atomic<long> came = 0;
     for (unsigned i = 0; i < procs() + 1; ++i) {

@@ -123,7 +123,7 @@ private:
     environment_variable ends_soon_{"RUN_THREAD_IDLE", "50"};
 };
 
-TEST_F(Idle, AProcessAtRestDoesNotWakeUp) {
+TEST_F(Idle, AnIdleProcessDoesNotWakeUp) {
     const new_threads threads;
     const chan<int> never;
     std::vector<std::unique_ptr<runtime>> all;
@@ -139,7 +139,7 @@ TEST_F(Idle, AProcessAtRestDoesNotWakeUp) {
 }
 
 // The deadlock detector wakes up for its checks, unless it is disabled.
-TEST_F(Idle, AMainAtRestDoesNotWakeUpEither) {
+TEST_F(Idle, AnIdleMainDoesNotWakeUp) {
     const environment_variable no_looks("RUN_DEBUG", "deadlock=0");
     const chan<int> begun;
     const chan<int> never;
@@ -192,7 +192,7 @@ TEST_F(Idle, AServerAnswersAtOnceAfterAPause) {
 }
 
 // The watch does notice a wake-up.
-TEST_F(Idle, AWakeUpIsSeen) {
+TEST_F(Idle, TheTestDetectsAWakeUp) {
     const new_threads threads;
     const chan<int> never;
     runtime rt({.procs = 1});

@@ -41,12 +41,12 @@ private:
     std::atomic<bool> over_{false};
 };
 
-class Arrivals : private calm, public procs_test {
+class Injected : private calm, public procs_test {
 protected:
-    Arrivals() : procs_test(60s) {}
+    Injected() : procs_test(60s) {}
 };
 
-WEFT_SWEEP_OVER(Arrivals, 1U, 2U, 4U);
+WEFT_SWEEP_OVER(Injected, 1U, 2U, 4U);
 
 constexpr int tries = 21;
 constexpr int few = 16;  // Pieces per processor; checks at every 61st schedule alone would need 30 to 60.
@@ -57,7 +57,7 @@ int median(std::vector<int> all) {
     return all.at(all.size() / 2);
 }
 
-TEST_P(Arrivals, WhoReturnsFromACallWaitsForFewPieces) {
+TEST_P(Injected, AReturnFromABlockingCallIsScheduledSoon) {
     std::vector<int> waited;
     rt().run([&] {
         piecework work;
@@ -78,7 +78,7 @@ TEST_P(Arrivals, WhoReturnsFromACallWaitsForFewPieces) {
     EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
-TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
+TEST_P(Injected, AWakeUpByAPlainThreadIsScheduledSoon) {
     std::vector<int> waited;
     rt().run([&] {
         piecework work;
@@ -104,15 +104,15 @@ TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
 // One processor only: with more, the machine decides how they are shared. No retakes either: a
 // thread that the system keeps off its CPU would lose its processor, and then run beside the next
 // thread.
-class ArrivalsOnOneProcessor : private calm, private no_retakes, public procs_test {
+class InjectedOnOneProcessor : private calm, private no_retakes, public procs_test {
 protected:
-    ArrivalsOnOneProcessor() : procs_test(60s) {}
+    InjectedOnOneProcessor() : procs_test(60s) {}
 };
 
-WEFT_SWEEP_OVER(ArrivalsOnOneProcessor, 1U);
+WEFT_SWEEP_OVER(InjectedOnOneProcessor, 1U);
 
 // Two Gs that are repeatedly woken from outside take turns with those that yield.
-TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
+TEST_P(InjectedOnOneProcessor, InjectedGsLeaveOthersHalfOfTheTime) {
     std::atomic<int> woken{0};
     int pieces = 0;
     rt().run([&] {

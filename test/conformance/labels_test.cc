@@ -59,7 +59,7 @@ TEST(LabelSet, FindsByKey) {
     EXPECT_EQ(label_set().find("user"), "");
 }
 
-TEST(LabelSet, IsJoinedToANewOne) {
+TEST(LabelSet, JoiningMakesANewSet) {
     const label_set one = {{"a", "1"}, {"b", "2"}};
     EXPECT_EQ(text_of(one.with("c", "3")), "a=1 b=2 c=3");
     EXPECT_EQ(text_of(one.with("a", "3")), "b=2 a=3");
@@ -115,7 +115,7 @@ TEST_P(Labels, AreInheritedAtTheStart) {
     rt().drain();
 }
 
-TEST_P(Labels, GoWithThePlainThreadsOptions) {
+TEST_P(Labels, APlainThreadPassesThemInTheOptions) {
     std::string seen;
     this_g::set_label("ignored", "in a plain thread");
     EXPECT_EQ(own_labels(), "");
@@ -124,7 +124,7 @@ TEST_P(Labels, GoWithThePlainThreadsOptions) {
     EXPECT_EQ(seen, "a=1");
 }
 
-TEST_P(Labels, EndWithTheirGreenThread) {
+TEST_P(Labels, AreDroppedWithTheirGreenThread) {
     std::atomic<int> wrong = 0;
     const int n = scaled(2000);
     rt().run([&] {
@@ -140,7 +140,7 @@ TEST_P(Labels, EndWithTheirGreenThread) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(Labels, StayWithTheirGreenThreadWhereverItRuns) {
+TEST_P(Labels, StayWithTheirGreenThreadAcrossMigration) {
     std::atomic<int> wrong = 0;
     rt().run([&] {
         const crossroads place;
@@ -160,7 +160,7 @@ TEST_P(Labels, StayWithTheirGreenThreadWhereverItRuns) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(Labels, OfThoseThatNeverRanAreReleasedToo) {
+TEST_P(Labels, AreReleasedForGreenThreadsThatNeverRan) {
     runtime other({.procs = 1, .retake = false});  // otherwise they have run by then
     std::atomic<bool> laid_out = false;
     other.go([&] {

@@ -47,7 +47,7 @@ struct slow_to_move {
 };
 
 // The sender has taken the receiver off the queue, and is about to hand the value over.
-TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
+TEST(LastMoments, StopWaitsForAThreadDuringAHandOff) {
     const chan<slow_to_move> c;
     std::atomic<bool> moving{false};
     runtime rt({.procs = 1});
@@ -61,7 +61,7 @@ TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
 }
 
 // The group's last check of its waiters must not take an abandoned one for a waiting one.
-TEST(LastMoments, AGroupWhoseWaiterWasAbandonedMayBeDestroyed) {
+TEST(LastMoments, AGroupWithAnAbandonedWaiterMayBeDestroyed) {
     auto group = std::make_unique<wait_group>();
     group->add();
     runtime rt({.procs = 1});
@@ -98,7 +98,7 @@ TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
 }
 
 // A G that was served and has not run since does not keep alive the object that served it.
-TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
+TEST(LastMoments, AnObjectMayBeDestroyedBeforeItsWokenWaiterRuns) {
     runtime rt({.procs = 1, .retake = false});
     auto c = std::make_unique<chan<int>>();
     std::atomic<bool> computes{false};
@@ -115,7 +115,7 @@ TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
 }
 
 // What an abandoned green thread has locked stays locked, but may be destroyed.
-TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
+TEST(LastMoments, AMutexHeldByAnAbandonedHolderMayBeDestroyed) {
     mutex m;
     runtime rt({.procs = 1, .retake = false});
     rt.go([&] {
@@ -128,7 +128,7 @@ TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
 }
 
 // The same for a mutex owned by a closure that never runs.
-TEST(LastMoments, AClosureMayOwnTheMutexThatAnAbandonedGreenThreadHolds) {
+TEST(LastMoments, AClosureMayOwnAMutexHeldByAnAbandonedHolder) {
     runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> computes{false};
     rt.go([&] {
@@ -151,7 +151,7 @@ struct joined_state {
 };
 
 // A closure that never ran owns what another green thread waits on.
-TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
+TEST(LastMoments, AClosuresObjectsOutliveTheirAbandonedWaiters) {
     runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> computes{false};
     rt.go([&] {
@@ -170,7 +170,7 @@ TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
 }
 
 // A starving mutex is handed to a green thread that never runs again.
-TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
+TEST(LastMoments, AMutexHandedToAnAbandonedGreenThreadIsFree) {
     mutex m;
     std::atomic<bool> computes{false};
     std::atomic<bool> over{false};
@@ -205,7 +205,7 @@ TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
 
 // ---- Dumps.
 
-TEST(LastMoments, ADumpMayBeReadByAGreenThreadThatItShows) {
+TEST(LastMoments, AGreenThreadInTheDumpMayReadTheDump) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     ASSERT_EQ(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);

@@ -45,7 +45,7 @@ TEST_P(Latch, WaitReturnsWhenTheCountIsZero) {
     EXPECT_EQ(early, 0);
 }
 
-TEST_P(Latch, EveryWaiterIsWokenAndLatecomersDoNotWait) {
+TEST_P(Latch, WakesEveryWaiterAndAdmitsLaterOnes) {
     latch start(2);
     std::atomic<int> woken = 0;
     std::vector<std::thread> threads;
@@ -63,7 +63,7 @@ TEST_P(Latch, EveryWaiterIsWokenAndLatecomersDoNotWait) {
     EXPECT_EQ(woken, 54);
 }
 
-TEST_P(Latch, ThoseWhoArriveAndWaitGoOnTogether) {
+TEST_P(Latch, ArriveAndWaitReturnsAfterTheLastArrival) {
     const int rounds = scaled(100);
     for (int round = 0; round < rounds; ++round) {
         latch meeting(8);
@@ -118,7 +118,7 @@ TEST_P(Latch, MayBeDestroyedRightAfterAPlainThreadsWait) {
     }
 }
 
-TEST_P(Latch, WhatWasDoneBeforeCountingDownIsSeenAfterWait) {
+TEST_P(Latch, CountDownSynchronizesWithWait) {
     const int rounds = scaled(2000);
     const int wrong = rt().run([rounds] {
         int mistakes = 0;
@@ -137,7 +137,7 @@ TEST_P(Latch, WhatWasDoneBeforeCountingDownIsSeenAfterWait) {
 }
 
 // When the deadline coincides with the last count, either result is fine, but must be true.
-TEST_P(Latch, ATimeoutRacingWithTheLastCount) {
+TEST_P(Latch, ATimeoutRacingWithTheLastCountReturnsCorrectly) {
     const int rounds = scaled(200);
     prng random(announced_seed());
     for (int round = 0; round < rounds; ++round) {
@@ -161,7 +161,7 @@ TEST_P(Latch, ATimeoutRacingWithTheLastCount) {
     }
 }
 
-TEST_P(Latch, AWaiterWhoseRuntimeStopsIsForgotten) {
+TEST_P(Latch, AWaiterOfAStoppedRuntimeIsRemoved) {
     latch l(1);
     park(2, [&] {
         rt().go([&] { l.wait(); });

@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 using Lifecycle = procs_test;
 WEFT_SWEEP(Lifecycle);
 
-TEST_P(Lifecycle, ARuntimeThatDidNothingStops) {
+TEST_P(Lifecycle, AnUnusedRuntimeStops) {
     EXPECT_TRUE(rt().running());
     EXPECT_EQ(rt().stop(), 0U);
     EXPECT_FALSE(rt().running());
@@ -50,7 +50,7 @@ TEST_P(Lifecycle, StartingARunningRuntimeDoesNothing) {
     EXPECT_EQ(rt().stats().finished, 1U);
 }
 
-TEST_P(Lifecycle, DrainWaitsForGreenThreadsStartedMeanwhile) {
+TEST_P(Lifecycle, DrainWaitsForGreenThreadsStartedDuringIt) {
     std::atomic<int> ran = 0;
     rt().go([&] {
         for (int i = 0; i < 20; ++i) {
@@ -124,7 +124,7 @@ TEST_P(Lifecycle, AFullChannelAbandonedByItsSendersStillWorks) {
     sender.join();
 }
 
-TEST_P(Lifecycle, StopWithGreenThreadsThatNeverStarted) {
+TEST_P(Lifecycle, StopAbandonsGreenThreadsThatNeverStarted) {
     const int rounds = scaled(20);
     for (int round = 0; round < rounds; ++round) {
         std::atomic<uint64_t> ran = 0;
@@ -233,7 +233,7 @@ TEST_P(Lifecycle, RestartingLeavesNothingBehind) {
     }
 }
 
-TEST_P(Lifecycle, OthersMayLookAtItWhileItStopsAndStarts) {
+TEST_P(Lifecycle, OtherThreadsMayReadItWhileItStopsAndStarts) {
     std::atomic<bool> enough = false;
     std::thread looker([&] {
         while (!enough) {
@@ -260,7 +260,7 @@ TEST_P(Lifecycle, TheDestructorStops) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-TEST_P(Lifecycle, TwoRuntimesTalkOverOneChannel) {
+TEST_P(Lifecycle, TwoRuntimesCommunicateOverOneChannel) {
     runtime other({.procs = procs(), .name = "other"});
     const int rounds = scaled(1000);
     const chan<int> there;
@@ -380,7 +380,7 @@ protected:
 
 WEFT_SWEEP_OVER(StoppedAmidWork, 1U);
 
-TEST_P(StoppedAmidWork, AWaiterWhoseTimeWasUpIsOnNoQueue) {
+TEST_P(StoppedAmidWork, ATimedOutWaiterIsOnNoQueue) {
     const chan<int> c;
     std::atomic<int> ran = 0;
     rt().go([&] { (void)c.recv_for(2ms), ++ran; });
@@ -394,7 +394,7 @@ TEST_P(StoppedAmidWork, AWaiterWhoseTimeWasUpIsOnNoQueue) {
     EXPECT_EQ(c.try_recv().status, chan_status::would_block);
 }
 
-TEST_P(StoppedAmidWork, AWaiterThatWasWokenLeavesTheMutexUsable) {
+TEST_P(StoppedAmidWork, AWokenWaiterLeavesTheMutexUsable) {
     mutex m;
     std::atomic<int> ran = 0;
     m.lock();
@@ -456,7 +456,7 @@ TEST_P(Main, WorksWithTheDefaultOptions) {
 }
 
 // weft::main restores the thread's settings that it changed to run green threads.
-TEST_P(Main, TheThreadIsLeftAsItWas) {
+TEST_P(Main, RestoresTheStateOfTheThread) {
     if (emulated) GTEST_SKIP() << "how threads are scheduled is the emulator's";
     std::thread([] {
         constexpr unsigned long mine_ns = 123'000;
@@ -468,7 +468,7 @@ TEST_P(Main, TheThreadIsLeftAsItWas) {
     }).join();
 }
 
-TEST_P(Main, AnExceptionOfTheBodyTravels) {
+TEST_P(Main, RethrowsAnExceptionOfTheBody) {
     EXPECT_THROW(weft::main(options(), [] { throw std::runtime_error("frayed"); }), std::runtime_error);
     EXPECT_EQ(weft::main(options(), [] { return 1; }), 1);
 }
@@ -494,7 +494,7 @@ TEST_P(Main, StartsAndEndsOnTheCallingThread) {
     EXPECT_EQ(this_g::id(), 0U);
 }
 
-TEST_P(Main, WhatIsLeftWhenTheBodyReturnsIsAbandoned) {
+TEST_P(Main, AbandonsRemainingGreenThreads) {
     const chan<int> c;
     std::atomic<long> turns = 0;
     weft::main(options(), [&] {
@@ -513,7 +513,7 @@ TEST_P(Main, WhatIsLeftWhenTheBodyReturnsIsAbandoned) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-TEST_P(Main, ReturnsAlthoughOthersCompute) {
+TEST_P(Main, ReturnsWhileOtherGreenThreadsCompute) {
     std::atomic<bool> release = false;
     std::thread later([&] {
         std::this_thread::sleep_for(20ms);

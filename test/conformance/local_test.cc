@@ -65,7 +65,7 @@ struct mourned {
 
 local<int> counter;  // static storage duration
 
-TEST_P(Local, EachGreenThreadHasItsOwnWhereverItRuns) {
+TEST_P(Local, EachGreenThreadHasItsOwnAcrossMigration) {
     const int wrong = rt().run([] {
         std::atomic<int> mistakes = 0;
         const crossroads place;
@@ -88,7 +88,7 @@ TEST_P(Local, EachGreenThreadHasItsOwnWhereverItRuns) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(Local, ReusedGreenThreadsBeginAnew) {
+TEST_P(Local, ReusedGreenThreadsGetNewValues) {
     const int n = scaled(2000);
     std::atomic<int> mistakes = 0;
     rt().run([&] {
@@ -113,7 +113,7 @@ struct alignas(256) aligned_widely {
     char content[3] = {1, 2, 3};
 };
 
-TEST_P(Local, ValuesBeginAsTheyWereToldTo) {
+TEST_P(Local, ValuesStartWithTheirInitializer) {
     rt().run([] {
         const local<int> zero;
         const local<std::string> text(std::string("begin"));
@@ -136,7 +136,7 @@ TEST_P(Local, ValuesBeginAsTheyWereToldTo) {
     });
 }
 
-TEST_P(Local, IsMadeAtItsFirstUseOnly) {
+TEST_P(Local, IsCreatedAtItsFirstUse) {
     std::atomic<int> made = 0;
     rt().run([&] {
         const local<int> lazy([&] { return ++made; });
@@ -177,7 +177,7 @@ TEST_P(Local, TheFactoryMayParkAndUseOtherLocals) {
     });
 }
 
-TEST_P(Local, WhatTheFactoryThrowsLeavesGetAndTheNextUseTriesAgain) {
+TEST_P(Local, AnExceptionOfTheFactoryAllowsAnotherTry) {
     rt().run([] {
         int calls = 0;
         const local<int> fragile([&calls] {
@@ -192,7 +192,7 @@ TEST_P(Local, WhatTheFactoryThrowsLeavesGetAndTheNextUseTriesAgain) {
     });
 }
 
-TEST_P(Local, ThereMayBeManyOfThem) {
+TEST_P(Local, ManyLocalsMayExist) {
     constexpr int n = 200;
     rt().run([] {
         std::vector<std::unique_ptr<local<int>>> all;
@@ -218,7 +218,7 @@ TEST_P(Local, ValuesAreDestroyedWhenTheirGreenThreadEnds) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(Local, WhoJoinsFindsThemDestroyed) {
+TEST_P(Local, AJoinReturnsAfterTheirDestruction) {
     const long before = tracked::alive();
     const local<tracked> thing([] { return tracked(1); });
     rt().run([&] {
@@ -235,7 +235,7 @@ TEST_P(Local, WhoJoinsFindsThemDestroyed) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(Local, AreDestroyedInReverseOrderOfConstructionAfterTheFunctionByTheGreenThreadItself) {
+TEST_P(Local, AreDestroyedInReverseOrderByTheirGreenThread) {
     journal book;
     uint64_t ran_as = 0;
     std::atomic<uint64_t> ended_as = 0;
@@ -269,7 +269,7 @@ TEST_P(Local, AreDestroyedInReverseOrderOfConstructionAfterTheFunctionByTheGreen
     EXPECT_EQ(ended_as, ran_as);
 }
 
-TEST_P(Local, ADestructorMayUseWhatIsStillThere) {
+TEST_P(Local, ADestructorMayUseOlderLocals) {
     rt().run([] {
         static std::vector<int> seen;
         seen.clear();
@@ -309,7 +309,7 @@ struct immortal {
     }
 };
 
-TEST_P(Local, DestructorsThatMakeNewValuesHaveFourRounds) {
+TEST_P(Local, DestructorsMayMakeNewValuesForFourRounds) {
     leak_on_purpose();
     immortal::destroyed = 0;
     immortal::left.clear();
@@ -330,7 +330,7 @@ TEST_P(Local, DestructorsThatMakeNewValuesHaveFourRounds) {
     EXPECT_GE(immortal::left.size(), 1U);
 }
 
-TEST_P(Local, ResetDestroysTheOwnValueAndTheNextUseMakesANewOne) {
+TEST_P(Local, ResetDestroysTheValueAndTheNextUseMakesOne) {
     rt().run([] {
         const long before = tracked::alive();
         const local<tracked> thing([] { return tracked(3); });
@@ -346,7 +346,7 @@ TEST_P(Local, ResetDestroysTheOwnValueAndTheNextUseMakesANewOne) {
 
 // ---- Locals that come and go while green threads have values of them.
 
-TEST_P(Local, AValueOfALocalThatIsGoneIsNotTakenForOneOfItsSuccessor) {
+TEST_P(Local, AStaleValueIsNotTakenForThatOfANewLocal) {
     rt().run([] {
         const long before = tracked::alive();
         std::optional<local<tracked>> first;
@@ -378,7 +378,7 @@ TEST_P(Local, AValueOfALocalThatIsGoneIsNotTakenForOneOfItsSuccessor) {
     });
 }
 
-TEST_P(Local, WhatGoesOutOfScopeTakesTheOwnValueWithIt) {
+TEST_P(Local, DestroyingALocalDestroysTheCallersValue) {
     rt().run([] {
         const long before = tracked::alive();
         for (int i = 0; i < 100; ++i) {
@@ -390,7 +390,7 @@ TEST_P(Local, WhatGoesOutOfScopeTakesTheOwnValueWithIt) {
     });
 }
 
-TEST_P(Local, LocalsMadeAndDestroyedEverywhereAtOnceStayApart) {
+TEST_P(Local, ConcurrentLocalsDoNotInterfere) {
     const int rounds = scaled(200);
     std::atomic<int> mistakes = 0;
     rt().run([&] {
@@ -414,7 +414,7 @@ TEST_P(Local, LocalsMadeAndDestroyedEverywhereAtOnceStayApart) {
 
 // ---- Inheritance.
 
-TEST_P(Local, ChildrenInheritOnRequestOnly) {
+TEST_P(Local, ChildrenInheritOnlyOnRequest) {
     rt().run([] {
         const local<std::string> user(std::string("nobody"));
         const local<tracked> unique([] { return tracked(1); });
@@ -439,7 +439,7 @@ TEST_P(Local, ChildrenInheritOnRequestOnly) {
     EXPECT_EQ(ran, 1);
 }
 
-TEST_P(Local, TheInheritanceIsThatOfTheMomentOfTheStartAndInItsOrder) {
+TEST_P(Local, InheritsTheValuesAtTheStartInOrder) {
     journal book;
 
     struct copied {
@@ -500,7 +500,7 @@ TEST_P(Local, ACopyThatThrowsStartsNothing) {
 
 // ---- The end of the program.
 
-TEST(LocalAtTheEnd, OfMainIsDestroyedBeforeMainReturns) {
+TEST(LocalAtTheEnd, MainDestroysItsLocalsBeforeItReturns) {
     journal book;
     const local<mourned> thing([&] { return mourned(book, "local"); });
     const int code = weft::main([&] {
@@ -511,7 +511,7 @@ TEST(LocalAtTheEnd, OfMainIsDestroyedBeforeMainReturns) {
     EXPECT_EQ(book.entries(), (entries{"local"}));
 }
 
-TEST(LocalAtTheEnd, OfTheAbandonedIsNotDestroyedButForCopiesThatNobodyHasSeen) {
+TEST(LocalAtTheEnd, AbandonmentDestroysOnlyUnusedCopies) {
     struct counted {
         std::atomic<int>* destroyed;
         bool copy = false;

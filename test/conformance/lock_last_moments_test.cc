@@ -61,7 +61,7 @@ void expect_free(Lock& m) {
     m.unlock();
 }
 
-TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasWoken) {
+TEST_F(LocksOfStoppedRuntimes, ATimedMutexWithAWokenWaiterIsFree) {
     timed_mutex m;
     m.lock();
     start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
@@ -81,7 +81,7 @@ TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasWoken) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasQueued) {
+TEST_F(LocksOfStoppedRuntimes, ATimedMutexWithAQueuedWaiterIsFree) {
     timed_mutex m;
     m.lock();
     start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
@@ -90,7 +90,7 @@ TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasQueued) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ARecursiveMutexWhoseWaiterWasWoken) {
+TEST_F(LocksOfStoppedRuntimes, ARecursiveMutexWithAWokenWaiterIsFree) {
     recursive_mutex m;
     m.lock();
     start_waiting([&] { m.lock(); });
@@ -100,7 +100,7 @@ TEST_F(LocksOfStoppedRuntimes, ARecursiveMutexWhoseWaiterWasWoken) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAReaderWasWokenFor) {
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexWithAWokenReaderIsFree) {
     shared_mutex m;
     m.lock();
     start_waiting([&] { m.lock_shared(); });
@@ -111,7 +111,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAReaderWasWokenFor) {
 }
 
 // It has waited long enough that it does not have to compete for the lock.
-TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexHandedToAReaderIsFree) {
     shared_mutex m;
     std::atomic<bool> computes{false};
     std::atomic<bool> over{false};
@@ -135,7 +135,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAWriter) {
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexHandedToAWriterIsFree) {
     shared_mutex m;
     m.lock_shared();
     start_waiting([&] { m.lock(); });
@@ -146,7 +146,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAWriter) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAWriterWasWokenFor) {
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexWithAWokenWriterIsFree) {
     shared_mutex m;
     m.lock();
     start_waiting([&] { m.lock(); });
@@ -167,7 +167,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAWriterWasWokenFor) {
 }
 
 // It waits for a reader to leave, and keeps others out.
-TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAWriterWaitsFor) {
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexWithAWaitingWriterIsFree) {
     shared_mutex m;
     m.lock_shared();
     start_waiting([&] { m.lock(); });
@@ -182,7 +182,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAWriterWaitsFor) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatAWriterWaitsFor) {
+TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexWithAWaitingWriterIsFree) {
     shared_timed_mutex m;
     m.lock_shared();
     start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
@@ -194,7 +194,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatAWriterWaitsFor) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatWasGivenToAReader) {
+TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexHandedToAReaderIsFree) {
     shared_timed_mutex m;
     m.lock();
     start_waiting([&] { static_cast<void>(m.try_lock_shared_for(1h)); });
@@ -205,7 +205,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatWasGivenToAReader) {
 }
 
 // What an abandoned green thread holds stays locked, but may be destroyed.
-TEST_F(LocksOfStoppedRuntimes, WhatTheyHoldMayBeDestroyed) {
+TEST_F(LocksOfStoppedRuntimes, HeldLocksMayBeDestroyed) {
     auto alone = std::make_unique<shared_mutex>();
     auto shared = std::make_unique<shared_mutex>();
     auto recursive = std::make_unique<recursive_mutex>();

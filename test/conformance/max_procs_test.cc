@@ -58,7 +58,7 @@ int most_at_once(runtime& rt, int n) {
     return most;
 }
 
-TEST_P(MaxProcs, ReturnsWhatItWasAndSaysWhatItIs) {
+TEST_P(MaxProcs, ReturnsThePreviousNumberAndSetsTheNewOne) {
     EXPECT_EQ(rt().set_max_procs(3), procs());
     EXPECT_EQ(rt().procs(), 3U);
     EXPECT_EQ(rt().stats().procs, 3U);
@@ -73,7 +73,7 @@ TEST_P(MaxProcs, TooManyAreRefused) {
     EXPECT_EQ(rt().procs(), procs());
 }
 
-TEST_P(MaxProcs, ZeroIsTheUsualNumber) {
+TEST_P(MaxProcs, ZeroMeansTheDefaultNumber) {
     runtime other;
     const unsigned usual = other.procs();
     rt().set_max_procs(7);
@@ -81,14 +81,14 @@ TEST_P(MaxProcs, ZeroIsTheUsualNumber) {
     EXPECT_EQ(rt().procs(), usual);
 }
 
-TEST_P(MaxProcs, RunMaxprocsIsTheUsualNumber) {
+TEST_P(MaxProcs, RunMaxprocsSetsTheDefaultNumber) {
     ::setenv("RUN_MAXPROCS", "3", 1);  // NOLINT(concurrency-mt-unsafe): nobody else reads it now
     rt().set_max_procs(0);
     ::unsetenv("RUN_MAXPROCS");  // NOLINT(concurrency-mt-unsafe): as above
     EXPECT_EQ(rt().procs(), 3U);
 }
 
-TEST_P(MaxProcs, OneIsOneAtATime) {
+TEST_P(MaxProcs, OneProcessorRunsOneGreenThreadAtATime) {
     rt().set_max_procs(1);
     const auto before = rt().stats();
     const int most = most_at_once(rt(), 6);
@@ -99,7 +99,7 @@ TEST_P(MaxProcs, OneIsOneAtATime) {
     }
 }
 
-TEST_P(MaxProcs, WhatIsQueuedOnOneThatGoesIsRunByOthers) {
+TEST_P(MaxProcs, GsQueuedOnARemovedPRunElsewhere) {
     std::atomic<int> ran = 0;
     rt().set_max_procs(4);
     rt().run([&] {
@@ -118,7 +118,7 @@ TEST_P(MaxProcs, WhatIsQueuedOnOneThatGoesIsRunByOthers) {
     EXPECT_EQ(ran, 8 * scaled(200));
 }
 
-TEST_P(MaxProcs, WhoeverSleepsOnOneThatGoesIsWoken) {
+TEST_P(MaxProcs, SleepersOfARemovedPWake) {
     constexpr int sleepers = 200;
     std::atomic<int> awake = 0;
     rt().set_max_procs(8);
@@ -139,7 +139,7 @@ TEST_P(MaxProcs, WhoeverSleepsOnOneThatGoesIsWoken) {
     EXPECT_EQ(awake, sleepers);
 }
 
-TEST_P(MaxProcs, TimersAndDeadlinesMoveWithThem) {
+TEST_P(MaxProcs, TimersOfARemovedPFireElsewhere) {
     std::atomic<int> fired = 0;
     std::atomic<int> timed = 0;
     rt().set_max_procs(6);
@@ -166,7 +166,7 @@ TEST_P(MaxProcs, TimersAndDeadlinesMoveWithThem) {
     EXPECT_EQ(timed, 60);
 }
 
-TEST_P(MaxProcs, FewerAlthoughTheyAllCompute) {
+TEST_P(MaxProcs, ReducesTheNumberWhileAllPsCompute) {
     rt().set_max_procs(4);
     std::atomic<bool> over = false;
     for (int i = 0; i < 4; ++i) {
@@ -180,7 +180,7 @@ TEST_P(MaxProcs, FewerAlthoughTheyAllCompute) {
     rt().drain();
 }
 
-TEST_P(MaxProcs, ClassesAndPinnedOnesStayWhatTheyAre) {
+TEST_P(MaxProcs, PrioritiesAndPinsSurviveAChange) {
     std::atomic<int> wrong = 0;
     std::atomic<int> ran = 0;
     rt().run([&] {
@@ -210,7 +210,7 @@ TEST_P(MaxProcs, ClassesAndPinnedOnesStayWhatTheyAre) {
 }
 
 // A surplus P is not retaken while its runtime stops.
-TEST_P(MaxProcs, AGreenThreadOfAnotherRuntimeIsNotHeldUpByAStop) {
+TEST_P(MaxProcs, AStopDoesNotDelayACallerInAnotherRuntime) {
     for (int round = 0; round < scaled(10); ++round) {
         runtime other({.procs = 4});
         std::atomic<bool> over = false;
@@ -241,7 +241,7 @@ TEST_P(MaxProcs, AGreenThreadOfAnotherRuntimeIsNotHeldUpByAStop) {
 }
 
 // Everything at once, and every message is accounted for. Most changes are from 1 to 8 and back.
-TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
+TEST_P(MaxProcs, ChangingContinuallyLosesNothing) {
     std::atomic<bool> over = false;
     std::atomic<long> sent = 0;
     std::atomic<long> received = 0;
@@ -300,7 +300,7 @@ TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
     RecordProperty("messages", std::to_string(sent));
 }
 
-TEST_P(MaxProcs, StoppingMeanwhileIsNoTrouble) {
+TEST_P(MaxProcs, ARuntimeMayStopDuringAChange) {
     for (int round = 0; round < scaled(20); ++round) {
         runtime other({.procs = procs()});
         for (int i = 0; i < 8; ++i) {

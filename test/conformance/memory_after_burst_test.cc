@@ -92,7 +92,7 @@ void make_round() {
     while (detail::trim_memory(*detail::current_m()->home).more) {}
 }
 
-TEST_P(MemoryAfterBurst, StacksPageTablesAndGsOfManyParkedGreenThreadsGoBack) {
+TEST_P(MemoryAfterBurst, StacksPageTablesAndGsAreReturned) {
     const int count = scaled(60'000);
     runtime rt(with(20ms));
     rt.run([&] {
@@ -112,7 +112,7 @@ TEST_P(MemoryAfterBurst, StacksPageTablesAndGsOfManyParkedGreenThreadsGoBack) {
     });
 }
 
-TEST_P(MemoryAfterBurst, DeepPagesOfStacksGoBack) {
+TEST_P(MemoryAfterBurst, DeepStackPagesAreReturned) {
     const int count = scaled(4'000);
     runtime rt(with(20ms));
     rt.run([&] {
@@ -124,7 +124,7 @@ TEST_P(MemoryAfterBurst, DeepPagesOfStacksGoBack) {
 }
 
 // Long-lived green threads, one in a thousand, keep their own pages and slabs, and nothing else.
-TEST_P(MemoryAfterBurst, BesideGreenThreadsThatLiveOn) {
+TEST_P(MemoryAfterBurst, IsReturnedBesideLongLivedGreenThreads) {
     const int count = scaled(30'000);
     runtime rt(with(20ms));
     rt.run([&] {
@@ -154,7 +154,7 @@ TEST_P(MemoryAfterBurst, BesideGreenThreadsThatLiveOn) {
 
 // While a program goes on with other work, memory goes back, too: busy processors empty their
 // caches.
-TEST_P(MemoryAfterBurst, WhileProcessorsAreBusy) {
+TEST_P(MemoryAfterBurst, IsReturnedWhileProcessorsAreBusy) {
     const int count = scaled(20'000);
     runtime rt(with(20ms));
     rt.run([&] {
@@ -179,7 +179,7 @@ TEST_P(MemoryAfterBurst, WhileProcessorsAreBusy) {
 
 // The load oscillates between 10 and many green threads. None is unneeded for a whole interval, so
 // nothing is given back or mapped again.
-TEST_P(MemoryAfterBurst, AnOscillatingLoadGivesNothingBack) {
+TEST_P(MemoryAfterBurst, IsNotReturnedUnderAnOscillatingLoad) {
     const int count = scaled(5'000);
     runtime rt(with(runtime_options::keep_memory));  // the test itself makes the rounds
     rt.run([&] {
@@ -203,7 +203,7 @@ TEST_P(MemoryAfterBurst, AnOscillatingLoadGivesNothingBack) {
     });
 }
 
-TEST_P(MemoryAfterBurst, StaysIfItIsToBeKept) {
+TEST_P(MemoryAfterBurst, IsKeptIfConfigured) {
     runtime rt(with(runtime_options::keep_memory));
     rt.run([&] { burst(scaled(2'000), 0); });
     const uint64_t looks = rt.stats().monitor_looks;
@@ -214,7 +214,7 @@ TEST_P(MemoryAfterBurst, StaysIfItIsToBeKept) {
 }
 
 // The monitor gives the memory back and then sleeps for good.
-TEST_P(MemoryAfterBurst, AnIdleRuntimeIsLeftAloneWhenItsMemoryIsBack) {
+TEST_P(MemoryAfterBurst, AnIdleRuntimeIsNotWokenOnceMemoryIsReturned) {
     if (in_storm()) GTEST_SKIP() << "where the monitor does not rest";
     runtime rt(with(5ms));
     rt.run([&] { burst(scaled(2'000), 0); });

@@ -53,13 +53,13 @@ WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
 constexpr auto while_nothing_happens = 300ms;
 constexpr uint64_t few_looks = 5;
 
-TEST_P(Monitor, DoesNotLookAtAnIdleRuntime) {
+TEST_P(Monitor, DoesNotScanAnIdleRuntime) {
     rt().run([] { weft::yield(); });
     EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
     expect_nothing_was_taken();
 }
 
-TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
+TEST_P(Monitor, RetakesNothingWhileNoGIsRunnable) {
     std::atomic<bool> over = false;
     std::atomic<unsigned> began = 0;
     for (unsigned i = 0; i < procs(); ++i) {
@@ -89,7 +89,7 @@ TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
 
 // The M that goes idle waits for the sleeper's timer itself: neither another M nor the monitor has
 // to be woken.
-TEST_P(Monitor, ASleepWakesNobodyElse) {
+TEST_P(Monitor, ASleepWakesNoOtherThread) {
     constexpr unsigned sleeps = 20;
     uint64_t wakes = 0;
     const uint64_t looks = looks_during([&] {

@@ -67,7 +67,7 @@ TEST_P(Mutex, OnlyOneIsInside) {
     EXPECT_EQ(c.intruders, 0);
 }
 
-TEST_P(Mutex, OnlyOneIsInsideWhenPlainThreadsCompeteToo) {
+TEST_P(Mutex, OnlyOneHolderIsInsideAmongPlainThreads) {
     guarded_counter c;
     const int each = scaled(5000);
     std::vector<std::thread> threads;
@@ -145,7 +145,7 @@ TEST_P(Mutex, StandardLocksWorkWithIt) {
     });
 }
 
-TEST_P(Mutex, TwoMutexesAreTakenTogetherWithoutDeadlock) {
+TEST_P(Mutex, TwoMutexesAreLockedTogetherWithoutDeadlock) {
     const int each = scaled(1000);
     mutex a;
     mutex b;
@@ -275,7 +275,7 @@ TEST_P(Mutex, ABriefUserIsNotStarvedByBusyHolders) {
 
 // A mutex is unlocked while a G waits for it: the waiter is woken, but the first thread to lock
 // gets it.
-TEST_P(MutexOnOneProcessor, WhoComesFirstTakesAFreedMutex) {
+TEST_P(MutexOnOneProcessor, ARunningThreadTakesAFreedMutexBeforeTheWaiter) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> entered;
         mutex m;
@@ -299,7 +299,7 @@ TEST_P(MutexOnOneProcessor, WhoComesFirstTakesAFreedMutex) {
 
 // A waiter that was woken, found the mutex taken, and has waited for more than a millisecond gets
 // it handed over.
-TEST_P(MutexOnOneProcessor, AWaiterOfMoreThanAMillisecondGetsItHandedOver) {
+TEST_P(MutexOnOneProcessor, AfterAMillisecondTheMutexIsHandedToTheWaiter) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> entered;
         mutex m;

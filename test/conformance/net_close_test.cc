@@ -109,7 +109,7 @@ auto ways_to_write(Stream& s, const std::string& much, int file) {
         [&s, &much, file](std::error_code& ec) { EXPECT_LT(s.sendfile(file, 0, much.size(), ec), much.size()); });
 }
 
-TEST_P(NetClose, CloseEndsAllWaysToReadAndToWrite) {
+TEST_P(NetClose, CloseEndsEveryReadAndWrite) {
     const std::string much(8 * mib, 'x');
     const unique_file file = file_of(much.size());
     over_streams([&](auto over) {
@@ -128,7 +128,7 @@ TEST_P(NetClose, CloseEndsAllWaysToReadAndToWrite) {
 }
 
 // A file is sent in steps, and the peer may go away between two of them.
-TEST_P(NetClose, APeerThatGoesWhileAFileIsSentIsNoSignal) {
+TEST_P(NetClose, APeerThatClosesDuringSendFileRaisesNoSignal) {
     const unique_file file = file_of(8 * mib);
     for (int i = 0; i < scaled(100); ++i) {
         auto [near, far] = net::unix_stream::pair();
@@ -146,7 +146,7 @@ TEST_P(NetClose, APeerThatGoesWhileAFileIsSentIsNoSignal) {
     EXPECT_EQ(sigpipes_.count(), 0);
 }
 
-TEST_P(NetClose, CloseEndsAllWhoAcceptReceiveAndSend) {
+TEST_P(NetClose, CloseEndsEveryAcceptReceiveAndSend) {
     over_streams([&](auto over) {
         auto listener = over.listen();
         const auto accept = [&](std::error_code& ec) { EXPECT_FALSE(listener.accept(ec).is_open()); };
@@ -168,7 +168,7 @@ TEST_P(NetClose, CloseEndsAllWhoAcceptReceiveAndSend) {
 }
 
 // The waiters are in another runtime, and in a plain thread.
-TEST_P(NetClose, CloseEndsThoseWhoWaitElsewhere) {
+TEST_P(NetClose, CloseEndsWaitsOfOtherRuntimesAndPlainThreads) {
     runtime other({.procs = 1});
     over_streams([&](auto over) {
         connection c(over);
@@ -190,7 +190,7 @@ TEST_P(NetClose, CloseEndsThoseWhoWaitElsewhere) {
     });
 }
 
-TEST_P(NetClose, AllThatWasSentIsReadBeforeTheEnd) {
+TEST_P(NetClose, AllSentBytesAreReadBeforeTheEnd) {
     rt().run([] {
         over_streams([](auto over) {
             for (const bool shut_down : {true, false}) {
@@ -214,7 +214,7 @@ TEST_P(NetClose, AllThatWasSentIsReadBeforeTheEnd) {
     });
 }
 
-TEST_P(NetClose, TheEndWakesAllWhoRead) {
+TEST_P(NetClose, TheEndOfStreamWakesAllReaders) {
     over_streams([&](auto over) {
         connection c(over);
         std::apply(
@@ -229,7 +229,7 @@ bool is_reset(const std::error_code& ec) { return ec == std::errc::connection_re
 
 // A reset is an error of reads and of writes. One call reports it; the others report broken_pipe or
 // the end.
-TEST_P(NetClose, AResetInTheMiddleOfAReadOrAWrite) {
+TEST_P(NetClose, AResetEndsAReadOrAWrite) {
     const std::string much(8 * mib, 'x');
     const unique_file file = file_of(much.size());
     connection first((over_tcp()));
@@ -266,7 +266,7 @@ TEST_P(NetClose, AResetInTheMiddleOfAReadOrAWrite) {
 
 // With unread bytes left, the system resets a TCP connection, too. A Unix connection reports that
 // the peer has gone.
-TEST_P(NetClose, TheOtherSideGoesInTheMiddleOfAWrite) {
+TEST_P(NetClose, APeerThatClosesEndsAWrite) {
     const std::string much(8 * mib, 'x');
     const unique_file file = file_of(much.size());
     over_streams([&](auto over) {
@@ -298,7 +298,7 @@ void write_in_all_ways(Stream& s, int file) {
 }
 
 // No call raises SIGPIPE, in green threads or in plain ones.
-TEST_P(NetClose, SigpipeNeverComes) {
+TEST_P(NetClose, NoCallRaisesSigpipe) {
     const unique_file file = file_of(100);
     over_streams([&](auto over) {
         for (const bool by_plain_thread : {true, false}) {
@@ -324,7 +324,7 @@ TEST_P(NetClose, SigpipeNeverComes) {
 }
 
 // A SIGPIPE that was pending for the program is still pending.
-TEST_P(NetClose, ASigpipeOfTheProgramsOwnIsNotTaken) {
+TEST_P(NetClose, APendingSigpipeOfTheProgramStaysPending) {
     const unique_file file = file_of(100);
     std::thread plain([&] {
         connection c((over_tcp()));
@@ -374,7 +374,7 @@ TEST_P(NetClose, AListenersPortIsFreeAtOnce) {
     }
 }
 
-TEST_P(NetClose, AConnectionThatWasGivenUpBeforeItWasAcceptedIsNoError) {
+TEST_P(NetClose, AConnectionResetBeforeAcceptIsNoError) {
     rt().run([] {
         auto listener = over_tcp::listen();
         for (int i = 0; i < 20; ++i) {
@@ -396,7 +396,7 @@ TEST_P(NetClose, AConnectionThatWasGivenUpBeforeItWasAcceptedIsNoError) {
     });
 }
 
-TEST_P(NetClose, CallsThatComeLaterFail) {
+TEST_P(NetClose, CallsAfterCloseFail) {
     rt().run([] {
         over_streams([](auto over) {
             connection c(over);
@@ -420,7 +420,7 @@ TEST_P(NetClose, CallsThatComeLaterFail) {
     });
 }
 
-TEST_P(NetClose, NothingReadOrWrittenWaitsForNothing) {
+TEST_P(NetClose, ZeroByteCallsDoNotWait) {
     rt().run([] {
         over_streams([](auto over) {
             connection c(over);

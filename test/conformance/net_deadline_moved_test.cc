@@ -74,7 +74,7 @@ void NetDeadlineMoved::expect_it_waits_on(Over over, Change change) {
     }
 }
 
-TEST_P(NetDeadlineMoved, ALaterOneHoldsForWhoWaits) {
+TEST_P(NetDeadlineMoved, ALaterDeadlineAppliesToACurrentWait) {
     over_streams([&](auto over) {
         expect_it_waits_on(over, [](auto& s) { s.set_read_deadline(steady::now() + 1h); });
         expect_it_waits_on(over, [](auto& s) {
@@ -86,7 +86,7 @@ TEST_P(NetDeadlineMoved, ALaterOneHoldsForWhoWaits) {
 }
 
 // An earlier deadline takes effect, too, for all waiters of its direction and for no others.
-TEST_P(NetDeadlineMoved, AnEarlierOneEndsAllWhoWait) {
+TEST_P(NetDeadlineMoved, AnEarlierDeadlineEndsAllCurrentWaits) {
     over_streams([&](auto over) {
         connection c(over);
         make_buffers_small(c.near);
@@ -119,7 +119,7 @@ TEST_P(NetDeadlineMoved, AnEarlierOneEndsAllWhoWait) {
     });
 }
 
-TEST_P(NetDeadlineMoved, AnEarlierOneEndsWhoAcceptsOrReceives) {
+TEST_P(NetDeadlineMoved, AnEarlierDeadlineEndsAcceptsAndReceives) {
     auto listener = over_tcp::listen();
     datagrams udp((over_udp()));
     datagrams local((over_unix_datagrams()));
@@ -216,7 +216,7 @@ int read_persistently(Stream& s, uint64_t key, std::size_t size) {
 
 // Many threads set and clear deadlines while others read and write. These may time out at any
 // moment, but lose nothing.
-TEST_P(NetDeadlineMoved, ManySetThemWhileOthersWait) {
+TEST_P(NetDeadlineMoved, ManyThreadsMaySetDeadlinesDuringWaits) {
     prng random(announced_seed());
     rt().run([&] {
         over_streams([&](auto over) {
@@ -252,7 +252,7 @@ TEST_P(NetDeadlineMoved, ManySetThemWhileOthersWait) {
     });
 }
 
-TEST_P(NetDeadlineMoved, ManySetThemOnOneThatIsClosed) {
+TEST_P(NetDeadlineMoved, SettingDeadlinesRacesWithClose) {
     prng random(announced_seed());
     for (int round = 0; round < scaled(50); ++round) {
         over_streams([&](auto over) {

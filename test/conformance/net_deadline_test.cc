@@ -61,7 +61,7 @@ void expect_timeouts(Set set, Call call) {
     }
 }
 
-TEST_P(NetDeadline, AReadWithNothingToRead) {
+TEST_P(NetDeadline, EndsAReadWithoutData) {
     rt().run([] {
         over_streams([](auto over) {
             connection c(over);
@@ -79,7 +79,7 @@ TEST_P(NetDeadline, AReadWithNothingToRead) {
     });
 }
 
-TEST_P(NetDeadline, WhatWasReadBeforeIsSaid) {
+TEST_P(NetDeadline, ReportsTheBytesReadBefore) {
     rt().run([] {
         over_streams([](auto over) {
             connection c(over);
@@ -127,7 +127,7 @@ void expect_writes_are_counted(Over over, Write write) {
     EXPECT_TRUE(are_secret_bytes(got.data(), written, key, 0));
 }
 
-TEST_P(NetDeadline, AWriteWithoutRoom) {
+TEST_P(NetDeadline, EndsAWriteWithoutRoom) {
     rt().run([] {
         over_streams([](auto over) {
             expect_writes_are_counted(
@@ -150,7 +150,7 @@ TEST_P(NetDeadline, AWriteWithoutRoom) {
     });
 }
 
-TEST_P(NetDeadline, AFileThatIsSentWithoutRoom) {
+TEST_P(NetDeadline, EndsASendFileWithoutRoom) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
     ASSERT_NE(file, nullptr);
     const std::string all = secret_bytes(12345, 0, std::size_t{8} << 20);  // as above
@@ -165,7 +165,7 @@ TEST_P(NetDeadline, AFileThatIsSentWithoutRoom) {
     });
 }
 
-TEST_P(NetDeadline, ADatagramThatDoesNotCome) {
+TEST_P(NetDeadline, EndsAReceiveWithoutADatagram) {
     rt().run([] {
         over_datagrams([](auto over) {
             datagrams d(over);
@@ -180,7 +180,7 @@ TEST_P(NetDeadline, ADatagramThatDoesNotCome) {
     });
 }
 
-TEST_P(NetDeadline, ADatagramThatIsNotTaken) {
+TEST_P(NetDeadline, EndsASendOfADatagramWithoutRoom) {
     rt().run([] {
         datagrams d((over_unix_datagrams()));
         int sent = 0;
@@ -202,7 +202,7 @@ TEST_P(NetDeadline, ADatagramThatIsNotTaken) {
     });
 }
 
-TEST_P(NetDeadline, AcceptingFromNobody) {
+TEST_P(NetDeadline, EndsAnAcceptWithoutAClient) {
     rt().run([] {
         over_streams([](auto over) {
             auto listener = over.listen();
@@ -229,7 +229,7 @@ std::vector<typename Over::stream> fill_queue_of(const typename Over::listener& 
     return first;
 }
 
-TEST_P(NetDeadline, ConnectingToWhoDoesNotAnswer) {
+TEST_P(NetDeadline, EndsAConnectWithoutAnAnswer) {
     rt().run([] {
         over_streams([]<typename Over>(Over) {
             auto listener = Over::listen(0);
@@ -262,7 +262,7 @@ TEST_P(NetDeadline, ConnectingToWhoDoesNotAnswer) {
 
 // The earlier one of the socket's deadline and the deadline around the call counts. The error tells
 // which it was.
-TEST_P(NetDeadline, TheEarlierOfTwoCounts) {
+TEST_P(NetDeadline, TheEarlierOfTwoDeadlinesCounts) {
     rt().run([] {
         over_streams([](auto over) {
             connection c(over);
@@ -352,7 +352,7 @@ void read_with_various_deadlines(Stream& s, uint64_t key) {
     EXPECT_TRUE(are_secret_bytes(b.data(), n, key, got)) << "after all that";
 }
 
-TEST_P(NetDeadline, VariousOnesUnderLoad) {
+TEST_P(NetDeadline, VariousDeadlinesHoldUnderLoad) {
     rt().run([] {
         over_streams([](auto over) {
             std::vector<connection<decltype(over)>> all;

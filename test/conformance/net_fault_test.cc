@@ -80,22 +80,22 @@ void over_bad_streams(F f) {
     tell_failure("Unix sockets");
 }
 
-TEST_P(NetFault, EveryByteArrivesInAnyWeather) {
+TEST_P(NetFault, EveryByteArrivesOverABadLink) {
     rt().run([] { over_bad_streams([]<typename Over>(Over) { every_byte_arrives_in_any_weather<Over>(); }); });
 }
 
-TEST_P(NetFault, ALargeWriteWaitsAndGoesOn) {
+TEST_P(NetFault, ALargeWriteWaitsAndCompletes) {
     rt().run([] { over_bad_streams([]<typename Over>(Over) { a_large_write_waits_and_goes_on<Over>(); }); });
 }
 
-TEST_P(NetFault, AnEndIsPassedOnAndTheOtherDirectionGoesOn) {
+TEST_P(NetFault, AnEndOfStreamLeavesTheOtherDirectionOpen) {
     rt().run([] {
         over_bad_streams([]<typename Over>(Over) { an_end_is_passed_on_and_the_other_direction_goes_on<Over>(); });
     });
 }
 
 // The checks can fail: they find a changed byte, and its place.
-TEST_P(NetFault, AByteThatWasChangedIsNoticed) {
+TEST_P(NetFault, TheTestDetectsAChangedByte) {
     rt().run([] {
         over_bad_streams([]<typename Over>(Over) {
             bad_link<Over> link(fault_plan{.up = {.corrupt_at = 12'345}, .down = {.piece = 1, .corrupt_at = 0}});
@@ -112,23 +112,23 @@ TEST_P(NetFault, AByteThatWasChangedIsNoticed) {
     });
 }
 
-TEST_P(NetFault, AResetWhileItReads) {
+TEST_P(NetFault, AResetEndsARead) {
     rt().run([] { over_bad_streams([]<typename Over>(Over) { a_reset_at_every_place<Over>(false); }); });
 }
 
-TEST_P(NetFault, AResetWhileItWrites) {
+TEST_P(NetFault, AResetEndsAWrite) {
     rt().run([] { over_bad_streams([]<typename Over>(Over) { a_reset_at_every_place<Over>(true); }); });
 }
 
-TEST_P(NetFault, AResetAfterAnEnd) {
+TEST_P(NetFault, AResetAfterAnEndOfStreamIsReported) {
     rt().run([] { over_bad_streams([]<typename Over>(Over) { a_reset_after_an_end<Over>(); }); });
 }
 
-TEST_P(NetFault, AConnectionThatIsCut) {
+TEST_P(NetFault, ACutConnectionIsReported) {
     rt().run([] { over_bad_streams([]<typename Over>(Over) { a_connection_that_is_cut_at_every_place<Over>(); }); });
 }
 
-TEST_P(NetFault, DeadlinesCutWhatHasFallenSilent) {
+TEST_P(NetFault, DeadlinesEndCallsOnASilentConnection) {
     rt().run([] {
         over_bad_streams([]<typename Over>(Over) {
             deadlines_cut_what_has_fallen_silent<Over>();
@@ -137,7 +137,7 @@ TEST_P(NetFault, DeadlinesCutWhatHasFallenSilent) {
     });
 }
 
-TEST_P(NetFault, ACloseWakesAllWhoWaitInSilence) {
+TEST_P(NetFault, ACloseWakesAllWaitersOfASilentConnection) {
     over_bad_streams([&]<typename Over>(Over) {
         a_close_wakes_all_who_wait_in_silence<Over>(rt(), [&](uint64_t n, auto f) { park(n, f); });
     });
@@ -151,7 +151,7 @@ TEST_P(NetFault, ARuntimeStopsDuringAPartition) {
     over_bad_streams([&]<typename Over>(Over) { a_runtime_stops_during_a_partition<Over>(rt(), procs()); });
 }
 
-TEST_P(NetFault, EachConnectionEndsAsItsLotIs) {
+TEST_P(NetFault, EachConnectionEndsAsItsPlanSays) {
     const uint64_t seed = announced_seed();
     rt().run([&] { over_bad_streams([&]<typename Over>(Over) { each_connection_ends_as_its_lot_is<Over>(seed); }); });
 }

@@ -40,7 +40,7 @@ bool is_gone(const std::error_code& ec) { return ec == std::errc::connection_res
 
 // A reader does not notice, so only a deadline ends its wait. The first bytes sent are answered by
 // a reset, which wakes the reader.
-TEST_P(NetHalfOpen, AReaderWaitsForADeadlineAndAWriteFindsOut) {
+TEST_P(NetHalfOpen, OnlyADeadlineOrAWriteEndsARead) {
     connection c((over_tcp()));
     if (!go_without_a_word(c.far)) GTEST_SKIP() << "it takes CAP_NET_ADMIN";
     rt().run([&] {
@@ -68,7 +68,7 @@ TEST_P(NetHalfOpen, AReaderWaitsForADeadlineAndAWriteFindsOut) {
 }
 
 // Keep-alive probes are answered by a peer that does not know the connection.
-TEST_P(NetHalfOpen, KeepAliveFindsOutForWhoReads) {
+TEST_P(NetHalfOpen, KeepAliveEndsARead) {
     connection c((over_tcp()));
     c.near.set_keep_alive(true, 1s, 1s, 2);
     if (!go_without_a_word(c.far)) GTEST_SKIP() << "it takes CAP_NET_ADMIN";
@@ -82,7 +82,7 @@ TEST_P(NetHalfOpen, KeepAliveFindsOutForWhoReads) {
 }
 
 // One side has sent everything. The other continues as long as it likes, and then closes.
-TEST_P(NetHalfOpen, OneDirectionEndsAndTheOtherGoesOn) {
+TEST_P(NetHalfOpen, AfterShutdownSendTheOtherDirectionContinues) {
     rt().run([] {
         over_streams([](auto over) {
             connection c(over);

@@ -77,7 +77,7 @@ void connect_numbered(const typename Over::listener& listener, uint32_t count) {
     clients.wait();
 }
 
-TEST_P(NetLoad, ManyAcceptAndEachConnectionIsOnes) {
+TEST_P(NetLoad, ManyAcceptersGetEachConnectionOnce) {
     const auto count = static_cast<uint32_t>(scaled(500));
     rt().run([&] {
         over_streams([&]<typename Over>(Over) {
@@ -114,7 +114,7 @@ TEST_P(NetLoad, TwoRuntimesAndAThreadShareAListener) {
 }
 
 // Events that a processor has fetched, and Gs that wait there, move to other processors.
-TEST_P(NetLoad, TheNumberOfProcessorsChangesMeanwhile) {
+TEST_P(NetLoad, AChangeOfTheNumberOfProcessorsLosesNothing) {
     const auto count = static_cast<uint32_t>(scaled(300));
     prng random(announced_seed());
     over_streams([&]<typename Over>(Over) {
@@ -234,7 +234,7 @@ void send_much(Over over, std::size_t size, Write write) {
     writer.wait();
 }
 
-TEST_P(NetLoad, SixteenMegabytesThroughSmallBuffers) {
+TEST_P(NetLoad, SixteenMegabytesPassThroughSmallBuffers) {
     const std::size_t size = static_cast<std::size_t>(scaled(static_cast<int>(16 * mib)));
     rt().run([&] {
         over_streams([&](auto over) {
@@ -273,7 +273,7 @@ void serve_in_time(Stream& s, std::atomic<int>& served, std::atomic<int>& cut) {
     served += ec ? 0 : 1;
 }
 
-TEST_P(NetLoad, SlowAndSilentClientsAreCutAndOthersServed) {
+TEST_P(NetLoad, SlowAndSilentClientsAreDroppedAndOthersServed) {
     constexpr int slow = 20;
     constexpr int silent = 20;
     rt().run([&] {

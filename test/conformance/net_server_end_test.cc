@@ -86,7 +86,7 @@ int ask_until_the_end(Stream& s, uint32_t key, std::atomic<int>& answers, std::a
 
 // No client gets half an answer: the server completes requests that have begun when it is stopped,
 // within the deadline.
-TEST_P(NetServerEnd, WhatWasBegunIsAnswered) {
+TEST_P(NetServerEnd, ABegunRequestIsAnswered) {
     over_streams([&](auto over) {
         runtime server({.procs = procs()});
         counts served;

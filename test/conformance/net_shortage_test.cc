@@ -47,7 +47,7 @@ protected:
 WEFT_SWEEP_OVER(NetShortage, 1U, 4U);
 
 // A connection waits in the system's queue until there is a descriptor for it.
-TEST_P(NetShortage, WithoutADescriptorItIsAcceptedLater) {
+TEST_P(NetShortage, AcceptWaitsForAFreeDescriptor) {
     over_streams([&](auto over) {
         waiting_client w(over, rt());
         std::atomic<bool> accepted = false;
@@ -70,7 +70,7 @@ TEST_P(NetShortage, WithoutADescriptorItIsAcceptedLater) {
 }
 
 // Connections that are already accepted keep being served.
-TEST_P(NetShortage, ThoseWhoHaveOneGoOnMeanwhile) {
+TEST_P(NetShortage, AcceptedConnectionsAreServedMeanwhile) {
     over_streams([&](auto over) {
         waiting_client w(over, rt());
         connection c(over);
@@ -100,7 +100,7 @@ TEST_P(NetShortage, ThoseWhoHaveOneGoOnMeanwhile) {
 }
 
 // A runtime that has not needed a poller so far cannot create one now.
-TEST_P(NetShortage, WithoutADescriptorForThePollerItIsAcceptedLater) {
+TEST_P(NetShortage, AcceptWaitsForADescriptorOfThePoller) {
     over_streams([&](auto over) {
         runtime fresh({.procs = 1});
         fresh.run([] {});
@@ -164,7 +164,7 @@ std::string thrown_without_descriptors(F call) {
     return what;
 }
 
-TEST_P(NetShortage, WhoMakesASocketIsToldWhatToDo) {
+TEST_P(NetShortage, TheErrorOfANewSocketNamesTheRemedy) {
     if (built_with_asan) GTEST_SKIP() << "this sanitizer looks at every exception, which takes a descriptor";
     const auto expect_advice = [](auto call) {
         const std::string what = thrown_without_descriptors(call);

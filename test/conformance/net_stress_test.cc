@@ -98,7 +98,7 @@ int connect_many(Over, int count) {
     return right;
 }
 
-TEST_P(NetStress, TenThousandConnectionsAtOnce) {
+TEST_P(NetStress, TenThousandConnectionsWorkAtOnce) {
     const more_files limit;
     const int count = scaled(more_files::connections());
     if (count < scaled(1000)) GTEST_SKIP() << "this process may open too few files: ulimit -Hn";
@@ -159,7 +159,7 @@ void churn(Over, int cycles) {
     servers.wait();
 }
 
-TEST_P(NetStress, ConnectionsComeAndGoAndLeaveNothing) {
+TEST_P(NetStress, ClosedConnectionsLeaveNothingBehind) {
     const int cycles = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 100'000 : scaled(4000);
     constexpr int at_a_time = 2000;
     const auto some = [&](int count) {
@@ -285,7 +285,7 @@ private:
 
 // The number of a closed descriptor is reused at once. Half of the connections are closed while
 // others, of another kind, read and write. None gets bytes, an end or an error of another one.
-TEST_P(NetStress, NoConnectionSeesAnythingOfAnother) {
+TEST_P(NetStress, NoConnectionReceivesBytesOfAnother) {
     prng random(announced_seed());
     conversations all;
     const int count = scaled(1500);
@@ -316,7 +316,7 @@ TEST_P(NetStress, NoConnectionSeesAnythingOfAnother) {
 
 // Bytes go in a circle: two threads write and two read here, and the peer echoes. Then the
 // connection is closed.
-TEST_P(NetStress, TwoReadersAndTwoWritersWhenItIsClosed) {
+TEST_P(NetStress, CloseEndsTwoReadersAndTwoWriters) {
     prng random(announced_seed());
     for (int round = 0; round < scaled(40); ++round) {
         over_streams([&](auto over) {
@@ -367,7 +367,7 @@ TEST_P(NetStress, TwoReadersAndTwoWritersWhenItIsClosed) {
 
 // A byte, a cancellation, and perhaps a close at the same moment. The byte is read once, by the
 // first reader. A cancellation loses no byte that was read.
-TEST_P(NetStress, ACancellationACloseAndAByteAtTheSameMoment) {
+TEST_P(NetStress, ACancellationAndACloseLoseNoByte) {
     prng random(announced_seed());
     std::array<std::atomic<int>, 3> outcomes{};  // read, cancelled, closed
     for (int round = 0; round < scaled(400); ++round) {

@@ -76,7 +76,7 @@ void meet(unsigned many) {
     all.wait();
 }
 
-TEST_P(NetWait, EveryProcessorRunsWhileAFileIsWaitedFor) {
+TEST_P(NetWait, EveryProcessorRunsDuringAFileWait) {
     beside_a_reader([&](auto& far, std::atomic<int>& got) {
         for (int i = 1; i <= scaled(20); ++i) {
             rt().run([&] {
@@ -92,7 +92,7 @@ TEST_P(NetWait, EveryProcessorRunsWhileAFileIsWaitedFor) {
 
 // The M that sleeps in the poller is woken for other work at once, whichever threads bring it, and
 // however many.
-TEST_P(NetWait, OtherWorkEndsALongPoll) {
+TEST_P(NetWait, NewWorkInterruptsALongPoll) {
     beside_a_reader([&](auto& far, std::atomic<int>& got) {
         const auto start = steady::now();
         for (int i = 0; i < scaled(200); ++i) rt().run([] {});
@@ -112,7 +112,7 @@ TEST_P(NetWait, OtherWorkEndsALongPoll) {
     });
 }
 
-TEST_P(NetWait, IsNoDeadlock) {
+TEST_P(NetWait, DoesNotCountAsADeadlock) {
     const two_ends report = two_ends::of_pipe();
     const chan<int> never;
     beside_a_reader([&](auto& /*far*/, std::atomic<int>& /*got*/) {
@@ -127,7 +127,7 @@ TEST_P(NetWait, IsNoDeadlock) {
 }
 
 // Waiters are counted only until their waits end, whatever ends them.
-TEST_P(NetWait, ThoseWhoWaitAreCountedAndNoneIsLeft) {
+TEST_P(NetWait, WaitersAreCountedOnlyWhileTheyWait) {
     std::vector<connection<over_unix>> all;
     constexpr int many = 12;
     for (int i = 0; i < 4 * many; ++i) all.emplace_back(over_unix());
@@ -209,7 +209,7 @@ TEST_P(NetWait, APipeIsReadToItsEnd) {
     }
 }
 
-TEST_P(NetWait, AnEndOfAPipeThatIsClosedMeanwhileIsSeenByTheOther) {
+TEST_P(NetWait, ClosingAnEndOfAPipeWakesTheOtherEnd) {
     prng random(announced_seed());
     for (int round = 0; round < scaled(100); ++round) {  // the threads of a runtime take no SIGPIPE
         rt().run([&] {
@@ -229,7 +229,7 @@ TEST_P(NetWait, AnEndOfAPipeThatIsClosedMeanwhileIsSeenByTheOther) {
     }
 }
 
-TEST_P(NetWait, ManyReadOnePipeAndEachByteIsOnes) {
+TEST_P(NetWait, ManyReadersOfAPipeGetEachByteOnce) {
     const auto count = static_cast<std::size_t>(scaled(2000));
     tally seen(count);
     two_ends ends = two_ends::of_pipe(O_CLOEXEC | O_NONBLOCK);
@@ -272,7 +272,7 @@ private:
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-TEST_P(NetWait, APlainFileIsAlwaysReadyAlsoWhenTheTimeIsUp) {
+TEST_P(NetWait, ARegularFileIsReadyEvenPastTheDeadline) {
     const plain_file file("text");
     rt().run([&] {
         for (const auto time : {-1h, 0h, 1h}) {
@@ -284,7 +284,7 @@ TEST_P(NetWait, APlainFileIsAlwaysReadyAlsoWhenTheTimeIsUp) {
 }
 
 // Each sends from its own offset, through one shared descriptor.
-TEST_P(NetWait, ManySendTheSameFile) {
+TEST_P(NetWait, ManyConnectionsSendTheSameFile) {
     constexpr std::size_t piece = 100'000;
     constexpr uint64_t many = 8;
     const plain_file file(secret_bytes(3, 0, piece * many));
@@ -309,7 +309,7 @@ TEST_P(NetWait, ManySendTheSameFile) {
     });
 }
 
-TEST_P(NetWait, WhatIsNoSocketIsNotAdopted) {
+TEST_P(NetWait, AdoptRefusesDescriptorsThatAreNoSockets) {
     const plain_file file("text");
     const two_ends pipe = two_ends::of_pipe();
     for (const int fd : {file.fd(), pipe.read_end(), pipe.write_end()}) {

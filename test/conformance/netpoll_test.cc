@@ -54,7 +54,7 @@ WEFT_SWEEP(Netpoll);
 
 // No P runs out of work and none passes through the scheduler. The monitor sees the event, and
 // retakes a P for the waiter.
-TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
+TEST_P(Netpoll, AnEventIsDeliveredWhileAllPsCompute) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     std::atomic<bool> over = false;
     std::atomic<int> answers = 0;
@@ -84,7 +84,7 @@ TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
 
 // The M of a pinned G may be the only one left to sleep in the poller: the others went idle while
 // it ran.
-TEST_P(Netpoll, APinnedOneHearsOfItsFileWhoeverElseSleeps) {
+TEST_P(Netpoll, APinnedGGetsItsFileEventsWhileOtherMsSleep) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     chan<int> questions;
     chan<int> answers;
@@ -112,7 +112,7 @@ TEST_P(Netpoll, APinnedOneHearsOfItsFileWhoeverElseSleeps) {
 }
 
 // With one P its M is the only one; otherwise another M computes.
-TEST_P(Netpoll, APinnedOneHearsOfItsFileBesideOneThatComputes) {
+TEST_P(Netpoll, APinnedGGetsItsFileEventsBesideAComputingG) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     std::atomic<int> heard = 0;
     std::atomic<bool> over = false;
@@ -137,7 +137,7 @@ TEST_P(Netpoll, APinnedOneHearsOfItsFileBesideOneThatComputes) {
 }
 
 // Gs that yield all the time are never idle, but pass through the scheduler.
-TEST_P(Netpoll, AnEventIsSeenWhileOthersYield) {
+TEST_P(Netpoll, AnEventIsDeliveredWhileOthersYield) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     std::atomic<bool> over = false;
     std::atomic<int> answers = 0;
@@ -162,7 +162,7 @@ TEST_P(Netpoll, AnEventIsSeenWhileOthersYield) {
 }
 
 // A message travels around a ring of connections, while timers fire.
-TEST_P(Netpoll, TimersAndEventsBesideEachOther) {
+TEST_P(Netpoll, TimersFireBesideEvents) {
     rt().run([] {
         constexpr int length = 8;
         std::vector<pair_of_streams> ring(length);
@@ -197,7 +197,7 @@ TEST_P(Netpoll, TimersAndEventsBesideEachOther) {
 
 // One descriptor, waited for in two runtimes and by a plain thread. The first runtime registered
 // it, and stops.
-TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
+TEST(NetpollOfTwo, AStopKeepsWaitersOfOtherRuntimes) {
     tcp_listener listener(endpoint::loopback(0));
     auto first = std::make_unique<runtime>(runtime_options{.procs = 1});
     runtime second(runtime_options{.procs = 1});
@@ -228,7 +228,7 @@ TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
     second.stop();
 }
 
-TEST(NetpollOfOne, APlainThreadWaitsForWhatAGreenThreadHasWaitedFor) {
+TEST(NetpollOfOne, APlainThreadReusesADescriptorOfTheRuntime) {
     runtime rt(runtime_options{.procs = 1});
     auto [near, far] = net::unix_stream::pair();
     char byte = 0;
@@ -253,7 +253,7 @@ struct CalmNetpoll : private calm, private no_retakes, ::testing::Test {};
 //
 // A plain thread plays all clients. It sends each G its next byte as soon as the last one came
 // back, so only the order of service decides which is ahead.
-TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
+TEST_F(CalmNetpoll, EachOfManyConnectionsIsServedFairly) {
     const more_files enough;
     const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
     // The first client is ten to twenty rounds ahead, or more on a busy machine, and stays so: a
@@ -333,7 +333,7 @@ private:
 //
 // On a busy machine the requests do not follow each other soon enough, so it may take some
 // hundreds.
-TEST_F(CalmNetpoll, OneLookoutServesRequestsThatFollowEachOther) {
+TEST_F(CalmNetpoll, OneSentinelServesConsecutiveRequests) {
     if (scale() > 1) GTEST_SKIP() << "they do not follow each other soon enough here";
     constexpr int count = 100;
     runtime rt(runtime_options{.procs = 4});
@@ -346,7 +346,7 @@ TEST_F(CalmNetpoll, OneLookoutServesRequestsThatFollowEachOther) {
 }
 
 // The M that returns from the poller need not wake the other M.
-TEST_F(CalmNetpoll, ARequestNowAndThenWakesNobodyElse) {
+TEST_F(CalmNetpoll, AnOccasionalRequestWakesNoOtherM) {
     if (scale() > 1) GTEST_SKIP() << "they may follow each other too soon here";
     constexpr int count = 100;
     for (const bool with_deadlines : {false, true}) {
@@ -362,7 +362,7 @@ TEST_F(CalmNetpoll, ARequestNowAndThenWakesNobodyElse) {
 
 // Two Ms are in the poller, and external work is for either or both. An interrupt wakes the right
 // M, or is passed on.
-TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
+TEST_P(Netpoll, AnInterruptReturnsTheRightMFromThePoller) {
     requests them(rt(), 1);
     for (int round = 0; round < scaled(300); ++round) {
         // Pauses in which both Ms go to sleep there.
@@ -383,7 +383,7 @@ TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
     }
 }
 
-TEST_P(Netpoll, StoppingEndsThoseWhoWait) {
+TEST_P(Netpoll, StopEndsAllWaits) {
     tcp_listener listener(endpoint::loopback(0));
     runtime other(runtime_options{.procs = procs()});
     for (int i = 0; i < 10; ++i) {
@@ -393,7 +393,7 @@ TEST_P(Netpoll, StoppingEndsThoseWhoWait) {
     other.stop(std::chrono::steady_clock::now() + std::chrono::seconds(scaled(10)));
 }
 
-TEST_P(Netpoll, MoreAcceptThanThereAreConnections) {
+TEST_P(Netpoll, MoreAcceptersThanConnectionsMayWait) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
         std::atomic<int> accepted = 0;

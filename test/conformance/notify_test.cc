@@ -92,7 +92,7 @@ protected:
 
 WEFT_SWEEP_OVER(Notify, 1U, 2U, 4U, 64U);
 
-TEST_P(Notify, AGreenThreadReceivesThem) {
+TEST_P(Notify, AGreenThreadReceivesSignals) {
     rt().run([&] {
         const subscription s = signals::notify({SIGVTALRM, SIGALRM});
         for (int i = 0; i < scaled(50); ++i) {
@@ -117,7 +117,7 @@ TEST_P(Notify, WakesAnIdleRuntime) {
 }
 
 // No G passes through the scheduler by itself.
-TEST_P(Notify, ComesWhileAllCompute) {
+TEST_P(Notify, DeliversWhileAllPsCompute) {
     const subscription s = rt().run([] { return signals::notify({SIGVTALRM}); });
     std::atomic<int> got = 0;
     std::atomic<bool> over = false;
@@ -133,7 +133,7 @@ TEST_P(Notify, ComesWhileAllCompute) {
     rt().drain();
 }
 
-TEST_P(Notify, ACaseOfASelect) {
+TEST_P(Notify, WorksAsACaseOfASelect) {
     rt().run([&] {
         const subscription s = signals::notify({SIGVTALRM});
         const chan<int> other;
@@ -167,7 +167,7 @@ TEST_P(Notify, EachSubscriptionGetsItsOwn) {
     });
 }
 
-TEST_P(Notify, WhatFindsItFullIsDropped) {
+TEST_P(Notify, AFullSubscriptionDropsSignals) {
     rt().run([&] {
         const subscription narrow = signals::notify({SIGVTALRM}, 1);
         const subscription wide = signals::notify({SIGVTALRM}, 100);
@@ -186,7 +186,7 @@ TEST_P(Notify, WhatFindsItFullIsDropped) {
 }
 
 // Several threads share what they receive.
-TEST_P(Notify, PlainThreadsReceiveToo) {
+TEST_P(Notify, PlainThreadsReceiveSignals) {
     const subscription s = signals::notify({SIGVTALRM});
     std::atomic<int> got = 0;
     std::thread plain([&] { got = s.recv().value_or(-1); });
@@ -257,7 +257,7 @@ void until_caught(F f) {
     eventually([&] { return handled > before; });
 }
 
-TEST_P(Notify, StoppingDeliversWhatWasCaughtBefore) {
+TEST_P(Notify, StopDeliversSignalsCaughtBefore) {
     const counting_handler handler;
     for (int i = 0; i < 50; ++i) {
         subscription s = signals::notify({SIGALRM});
@@ -269,7 +269,7 @@ TEST_P(Notify, StoppingDeliversWhatWasCaughtBefore) {
     }
 }
 
-TEST_P(Notify, StoppingOneOfTwoDeliversToBoth) {
+TEST_P(Notify, StoppingOneSubscriptionDeliversToBoth) {
     const counting_handler handler;
     const subscription stays = signals::notify({SIGALRM});
     for (int i = 0; i < 50; ++i) {
@@ -282,7 +282,7 @@ TEST_P(Notify, StoppingOneOfTwoDeliversToBoth) {
     }
 }
 
-TEST_P(Notify, IgnoringAndResettingDeliverWhatWasCaughtBefore) {
+TEST_P(Notify, IgnoreAndResetDeliverSignalsCaughtBefore) {
     const counting_handler handler;
     for (int i = 0; i < 50; ++i) {
         const subscription s = signals::notify({SIGALRM});
@@ -297,7 +297,7 @@ TEST_P(Notify, IgnoringAndResettingDeliverWhatWasCaughtBefore) {
     }
 }
 
-TEST_P(Notify, WhatWasCaughtBeforeASubscriptionIsNotForIt) {
+TEST_P(Notify, SignalsCaughtBeforeASubscriptionAreNotForIt) {
     const counting_handler handler;
     const subscription first = signals::notify({SIGALRM});
     for (int i = 0; i < 50; ++i) {
@@ -308,7 +308,7 @@ TEST_P(Notify, WhatWasCaughtBeforeASubscriptionIsNotForIt) {
     }
 }
 
-TEST_P(Notify, HandlersFromBeforeAreCalledAndComeBack) {
+TEST_P(Notify, PreviousHandlersAreCalledAndRestored) {
     struct sigaction mine{};
     struct sigaction before{};
     mine.sa_handler = &count_signal;
@@ -340,7 +340,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     if ((replaced.sa_flags & SA_SIGINFO) != 0) replaced.sa_sigaction(signal, info, context);
 }
 
-TEST_P(Notify, AHandlerThatIsInstalledLaterMayPassOn) {
+TEST_P(Notify, AHandlerInstalledLaterMayChain) {
     handled = 0;
     rt().run([&] {
         subscription s = signals::notify({SIGALRM});
@@ -370,7 +370,7 @@ TEST_P(Notify, AHandlerThatIsInstalledLaterMayPassOn) {
     EXPECT_EQ((after.sa_flags & SA_SIGINFO) == 0 && after.sa_handler == SIG_DFL, true);
 }
 
-TEST_P(Notify, IgnoringAndResetting) {
+TEST_P(Notify, IgnoreAndResetChangeTheAction) {
     rt().run([&] {
         EXPECT_FALSE(signals::is_ignored(SIGVTALRM));
         const subscription s = signals::notify({SIGVTALRM, SIGALRM});
@@ -397,7 +397,7 @@ TEST_P(Notify, IgnoringAndResetting) {
     });
 }
 
-TEST_P(Notify, WhatIsRefused) {
+TEST_P(Notify, RefusesInvalidSignals) {
     const auto refused = [](int signal, const std::string& words) {
         for (const bool ignoring : {false, true}) {
             try {
@@ -444,7 +444,7 @@ TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
 
 // Other code installed a handler over ours that did not call it. Later it restored the default
 // action instead of our handler.
-TEST_P(Notify, AHandlerThatWasOverOursAndHasGoneIsInNobodysWay) {
+TEST_P(Notify, SubscribesAgainAfterAForeignHandlerIsGone) {
     rt().run([&] {
         struct sigaction theirs{};
         theirs.sa_handler = [](int) {};
@@ -460,7 +460,7 @@ TEST_P(Notify, AHandlerThatWasOverOursAndHasGoneIsInNobodysWay) {
     });
 }
 
-TEST_P(Notify, RealTimeSignals) {
+TEST_P(Notify, DeliversRealTimeSignals) {
     if (emulated) GTEST_SKIP() << "the emulator has some of them for itself";
     rt().run([&] {
         const subscription s = signals::notify({SIGRTMIN, SIGRTMAX});
@@ -472,7 +472,7 @@ TEST_P(Notify, RealTimeSignals) {
 }
 
 // Many come and go, many subscribe, and none misses the last signal.
-TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
+TEST_P(Notify, ConcurrentSubscriptionsLoseNoSignal) {
     std::atomic<bool> over = false;
     const subscription always = rt().run([] { return signals::notify({SIGVTALRM}); });
     rt().run([&] {
@@ -502,7 +502,7 @@ WEFT_TEST_OPAQUE void scribble_on_the_stack() {
     for (volatile unsigned& word : below) word = something;
 }
 
-TEST_P(Notify, SubscribingAgainAndAgainTakesNoMemory) {
+TEST_P(Notify, RepeatedSubscriptionsLeakNoMemory) {
     if (built_with_sanitizer) GTEST_SKIP() << "a sanitizer has an allocator of its own";
     const auto cycle = [] {
         scribble_on_the_stack();
@@ -515,7 +515,7 @@ TEST_P(Notify, SubscribingAgainAndAgainTakesNoMemory) {
 }
 
 // Like Go's test of that name: programs are started while signals arrive.
-TEST_P(Notify, SignalsWhileProgramsAreStarted) {
+TEST_P(Notify, DeliversSignalsDuringProcessStarts) {
     std::atomic<bool> over = false;
     rt().run([&] {
         const subscription s = signals::notify({SIGVTALRM});

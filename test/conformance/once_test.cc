@@ -42,7 +42,7 @@ void give_way() {
 
 constinit once_flag once_before_main;  // usable before main
 
-TEST_P(Once, OnlyTheFirstCallCalls) {
+TEST_P(Once, OnlyTheFirstCallRunsTheFunction) {
     const auto use = [] {
         once_flag flag;
         int calls = 0;
@@ -72,7 +72,7 @@ TEST_P(Once, ArgumentsArePassedOn) {
 }
 
 // A concurrent caller waits, and then sees all that the call did.
-TEST_P(Once, ConcurrentCallersWaitForTheOneThatCalls) {
+TEST_P(Once, ConcurrentCallersWaitForTheRunningCall) {
     const int rounds = scaled(300);
     for (int i = 0; i < rounds; ++i) {
         once_flag flag;
@@ -117,7 +117,7 @@ TEST_P(Once, WaitersAreParkedUntilTheCallHasReturned) {
     EXPECT_EQ(back, waiters);
 }
 
-TEST_P(Once, AnExceptionLeavesItsCallAndTheNextCallerTries) {
+TEST_P(Once, AfterAnExceptionTheNextCallerRetries) {
     once_flag flag;
     std::atomic<int> calls = 0;
     std::atomic<int> caught = 0;
@@ -164,7 +164,7 @@ TEST_P(Once, AFlagMayBeDestroyedWhenItsCallsHaveReturned) {
 
 // ---- once_value.
 
-TEST_P(Once, AValueIsComputedOnceAndEveryCallReturnsTheSame) {
+TEST_P(Once, EveryCallReturnsTheSameValue) {
     std::atomic<int> calls = 0;
     std::atomic<int> wrong = 0;
     const once_value name([&] {
@@ -188,7 +188,7 @@ TEST_P(Once, AValueIsComputedOnceAndEveryCallReturnsTheSame) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(Once, AnExceptionIsThrownEachTimeAndItIsTheSame) {
+TEST_P(Once, EveryCallThrowsTheSameException) {
     rt().run([] {
         int calls = 0;
         const once_value fails([&calls]() -> int {
@@ -211,7 +211,7 @@ TEST_P(Once, AnExceptionIsThrownEachTimeAndItIsTheSame) {
     });
 }
 
-TEST_P(Once, AnythingThrownIsKept) {
+TEST_P(Once, AnyThrownTypeIsKept) {
     rt().run([] {
         int calls = 0;
         const once_value fails([&calls] {
@@ -224,7 +224,7 @@ TEST_P(Once, AnythingThrownIsKept) {
 }
 
 // A cancellation concerns the calling green thread, not the value.
-TEST_P(Once, BeingCancelledIsNotKept) {
+TEST_P(Once, ACancellationIsNotKept) {
     rt().run([] {
         int calls = 0;
         const once_value third([&calls] {
@@ -240,7 +240,7 @@ TEST_P(Once, BeingCancelledIsNotKept) {
     });
 }
 
-TEST_P(Once, AFunctionWithoutAResultIsCalledOnceToo) {
+TEST_P(Once, AVoidFunctionIsCalledOnce) {
     rt().run([] {
         int calls = 0;
         const once_value initialise([&calls] { ++calls; });
@@ -251,7 +251,7 @@ TEST_P(Once, AFunctionWithoutAResultIsCalledOnceToo) {
     });
 }
 
-TEST_P(Once, AReferenceStaysOne) {
+TEST_P(Once, AReferenceIsReturnedAsAReference) {
     rt().run([] {
         int value = 1;
         const once_value where([&value]() -> int& { return value; });
@@ -275,7 +275,7 @@ TEST_P(Once, TheFunctionIsDestroyedWhenItHasBeenCalled) {
     });
 }
 
-TEST_P(Once, AValueThatCannotBeCopiedIsLookedAt) {
+TEST_P(Once, AMoveOnlyValueIsReturnedByReference) {
     rt().run([] {
         const once_value owner([] { return std::make_unique<int>(5); });
         EXPECT_EQ(*owner(), 5);

@@ -41,7 +41,7 @@ std::unique_ptr<runtime> runtime_with(const char* name, const char* value, unsig
     return std::make_unique<runtime>(runtime_options{.procs = procs});
 }
 
-TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
+TEST_P(OsThreads, SurplusThreadsEndAndAnIdleProcessSleeps) {
     const bool others_storm = in_storm();  // then the monitor of the default runtime may never sleep
     const calm no_storm;
     const auto rt = runtime_with("RUN_THREAD_IDLE", "50", GetParam());
@@ -81,7 +81,7 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
     EXPECT_EQ(rt->run([] { return 5; }), 5);
 }
 
-TEST_P(OsThreads, StoppingWhileThreadsEnd) {
+TEST_P(OsThreads, ARuntimeMayStopWhileThreadsEnd) {
     const int rounds = scaled(30);
     for (int i = 0; i < rounds; ++i) {
         const auto rt = runtime_with("RUN_THREAD_IDLE", "1", GetParam());
@@ -96,7 +96,7 @@ TEST_P(OsThreads, StoppingWhileThreadsEnd) {
 }
 
 // 100 calls of 5 ms on the threads that are left, beside a G that computes and yields.
-TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
+TEST_P(OsThreads, CallsBeyondTheLimitWaitAndOthersRun) {
     const auto rt = runtime_with("RUN_MAX_THREADS", "8", GetParam());
     std::atomic<bool> done = false;
     std::atomic<int> in_calls = 0;

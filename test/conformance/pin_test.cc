@@ -39,7 +39,7 @@ WEFT_SWEEP(Pin);
 
 // ---- Staying.
 
-TEST_P(Pin, StaysOnItsThreadWhateverItDoes) {
+TEST_P(Pin, StaysOnItsThreadAcrossAllOperations) {
     std::atomic<int> moves = 0;
     rt().run([&] {
         const crossroads place;
@@ -220,7 +220,7 @@ TEST_P(Pin, YieldsLetOthersProgress) {
     EXPECT_GT(turns, 100);
 }
 
-TEST_P(Pin, BlocksAndComesBackOnItsThread) {
+TEST_P(Pin, ResumesOnItsThreadAfterBlocking) {
     rt().run([] {
         const chan<int> ping;
         const chan<int> pong;
@@ -240,7 +240,7 @@ TEST_P(Pin, BlocksAndComesBackOnItsThread) {
     });
 }
 
-TEST_P(Pin, PinnedOnesTalkToEachOther) {
+TEST_P(Pin, PinnedGsCommunicateWithEachOther) {
     constexpr int n = 8;
     rt().run([] {
         std::vector<chan<int>> ring(n);
@@ -271,7 +271,7 @@ TEST_P(Pin, PinnedOnesTalkToEachOther) {
 }
 
 // Waiting pinned Gs hold no P.
-TEST_P(Pin, AllPsRunOthersWhilePinnedOnesWait) {
+TEST_P(Pin, WaitingPinnedGsHoldNoP) {
     constexpr unsigned waiting = 10;
     const chan<int> gate;
     park(waiting, [&] {
@@ -298,7 +298,7 @@ TEST_P(Pin, AllPsRunOthersWhilePinnedOnesWait) {
     gate.close();
 }
 
-TEST_P(Pin, ManyPinnedOnesAllComeToTheirEnd) {
+TEST_P(Pin, ManyPinnedGsAllFinish) {
     const int n = scaled(100);
     std::atomic<int> ended = 0;
     for (int i = 0; i < n; ++i) {
@@ -359,7 +359,7 @@ TEST(PinInMain, MainIsPinnedToTheMainThread) {
     }
 }
 
-TEST(PinInMain, MainMayEndPinnedForGood) {
+TEST(PinInMain, MainMayEndPinned) {
     for (const unsigned procs : {1U, 4U}) {
         const int code = weft::main({.procs = procs}, [&] {
             pin here;
@@ -397,7 +397,7 @@ TEST(PinInMain, MainMayBePinnedElsewhereAndEnd) {
 
 bool exists(int thread) { return access(("/proc/self/task/" + std::to_string(thread)).c_str(), F_OK) == 0; }
 
-TEST_P(Pin, AThreadWhosePinnedGreenThreadEndsIsNeverUsedAgain) {
+TEST_P(Pin, TheThreadOfAnEndedPinnedGIsNeverReused) {
     const int rounds = scaled(20);
     for (int round = 0; round < rounds; ++round) {
         std::atomic<int> gone = 0;
@@ -449,7 +449,7 @@ TEST_P(Pin, ManyEndPinnedAtOnce) {
     rt().run([] {});
 }
 
-TEST(PinInMain, TheMainThreadIsNeverUsedAgainEither) {
+TEST(PinInMain, TheMainThreadIsNotReusedAfterAPinnedGEnds) {
     for (const unsigned procs : {1U, 2U}) {
         const int main_thread = os_thread();
         std::atomic<int> intruders = 0;
@@ -487,7 +487,7 @@ TEST(PinInMain, TheMainThreadIsNeverUsedAgainEither) {
 
 // ---- New threads.
 
-TEST_P(Pin, NewThreadsDoNotInheritWhatThePinnedOneHasDoneToItsOwn) {
+TEST_P(Pin, NewThreadsDoNotInheritAPinnedThreadsState) {
     const int before = getpriority(PRIO_PROCESS, 0);
     if (before >= 19) GTEST_SKIP() << "as nice as can be already";
     std::atomic<int> heirs = 0;
@@ -513,7 +513,7 @@ TEST_P(Pin, NewThreadsDoNotInheritWhatThePinnedOneHasDoneToItsOwn) {
     EXPECT_EQ(heirs, 0);
 }
 
-TEST_P(Pin, ManyFirstPinsAtOnce) {
+TEST_P(Pin, ConcurrentFirstPinsStartThreadsSafely) {
     for (int round = 0; round < scaled(20); ++round) {
         runtime fresh({.procs = procs()});
         fresh.run([&] {
@@ -533,7 +533,7 @@ TEST_P(Pin, ManyFirstPinsAtOnce) {
 
 // ---- Stopping.
 
-TEST_P(Pin, StopWithPinnedOnesEverywhere) {
+TEST_P(Pin, StopAbandonsPinnedGsInEveryState) {
     leak_on_purpose();
     for (int round = 0; round < scaled(20); ++round) {
         runtime other({.procs = procs()});
@@ -573,7 +573,7 @@ TEST_P(Pin, StopWithPinnedOnesEverywhere) {
     }
 }
 
-TEST_P(Pin, StopWhileThePinnedOneComputes) {
+TEST_P(Pin, StopAbandonsAComputingPinnedG) {
     runtime other({.procs = procs()});
     std::atomic<bool> runs = false;
     other.go([&] {
@@ -587,7 +587,7 @@ TEST_P(Pin, StopWhileThePinnedOneComputes) {
     EXPECT_EQ(other.stop(), 1U);
 }
 
-TEST_P(Pin, ARuntimeStartsAgainAfterPinnedOnes) {
+TEST_P(Pin, ARuntimeRestartsAfterPinnedGs) {
     runtime other({.procs = procs()});
     for (int round = 0; round < 5; ++round) {
         other.run([] {

@@ -43,7 +43,7 @@ protected:
 
 WEFT_SWEEP_OVER(Pipe, 1U, 2U, 4U, 64U);
 
-TEST_P(Pipe, WhatIsWrittenIsRead) {
+TEST_P(Pipe, ReadsReturnWrittenBytes) {
     rt().run([] {
         pipe_ends ends = make_pipe();
         const std::size_t size = std::size_t{4} << 20;  // more than fits: both have to wait
@@ -65,7 +65,7 @@ TEST_P(Pipe, WhatIsWrittenIsRead) {
     });
 }
 
-TEST_P(Pipe, RoundTrips) {
+TEST_P(Pipe, CarriesRoundTrips) {
     rt().run([] {
         pipe_ends there = make_pipe();
         pipe_ends back = make_pipe();
@@ -89,7 +89,7 @@ TEST_P(Pipe, RoundTrips) {
     });
 }
 
-TEST_P(Pipe, DeadlinesCancellationAndClosing) {
+TEST_P(Pipe, DeadlinesCancellationAndCloseEndWaits) {
     pipe_ends ends = rt().run([] { return make_pipe(); });
     std::atomic<int> closed = 0;
     rt().run([&] {
@@ -131,7 +131,7 @@ TEST_P(Pipe, DeadlinesCancellationAndClosing) {
 }
 
 // This holds in green threads, some of them on a thread that accepts SIGPIPE, and in plain threads.
-TEST_P(Pipe, NobodyReadsIsAnErrorAndNoSignal) {
+TEST_P(Pipe, WritingWithoutAReaderIsAnErrorAndNoSignal) {
     const auto write = [] {
         pipe_ends ends = make_pipe();
         ends.reader.close();
@@ -157,7 +157,7 @@ TEST_P(Pipe, NobodyReadsIsAnErrorAndNoSignal) {
     });
 }
 
-TEST_P(Pipe, ASocketIsAsGoodAnEnd) {
+TEST_P(Pipe, ASocketMayBeAnEnd) {
     rt().run([] {
         int both[2];
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both), 0);
@@ -178,7 +178,7 @@ TEST_P(Pipe, ASocketIsAsGoodAnEnd) {
     });
 }
 
-TEST_P(Pipe, AdoptingWhatIsNoneSaysSo) {
+TEST_P(Pipe, AdoptRefusesAnInvalidDescriptor) {
     try {
         static_cast<void>(pipe_reader::adopt(-1));
         ADD_FAILURE();

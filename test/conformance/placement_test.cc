@@ -91,7 +91,7 @@ protected:
     std::unique_ptr<runtime> rt_;
 };
 
-TEST_F(Placement, HoldersMoveToWhereTheHogIsAlone) {
+TEST_F(Placement, HoldersMoveToACpuWithOnlyAHog) {
     eventually([&] {
         crowd();
         return rt_->stats().threads_moved > 0;
@@ -106,7 +106,7 @@ protected:
     PlacementOff() : Placement("placement=0") {}
 };
 
-TEST_F(PlacementOff, NobodyIsMoved) {
+TEST_F(PlacementOff, MovesNoThread) {
     for (int i = 0; i < 50; ++i) {
         crowd();
         std::this_thread::sleep_for(1ms);  // ten looks' time in all; there is no event to wait for
@@ -114,7 +114,7 @@ TEST_F(PlacementOff, NobodyIsMoved) {
     EXPECT_EQ(rt_->stats().threads_moved, 0U);
 }
 
-TEST(PlacementWithoutHogs, NobodyIsMoved) {
+TEST(PlacementWithoutHogs, MovesNoThread) {
     const calm no_storm;
     runtime rt({.procs = 2});
     for (int i = 0; i < 4; ++i)

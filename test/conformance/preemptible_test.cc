@@ -80,7 +80,7 @@ WEFT_TEST_OPAQUE uint64_t with_integers(uint64_t x, int n) {
     return a ^ b ^ c ^ d;
 }
 
-TEST_P(Preemptible, ALoopWithoutCallsGivesWay) {
+TEST_P(Preemptible, ALoopWithoutCallsIsPreempted) {
     std::atomic<bool> had_its_turn = false;
     uint64_t times = 0;
     rt().run([&] {
@@ -257,7 +257,7 @@ TEST_P(Preemptible, AStormOfSignalsChangesNoResult) {
 
 // ---- Only in marked code.
 
-TEST_P(Preemptible, NoSignalComesOutsideOfMarkedCode) {
+TEST_P(Preemptible, NoSignalArrivesOutsideMarkedCode) {
     strays = 0;
     std::atomic<int> disturbed = 0;
     uint64_t times = 0;
@@ -381,11 +381,11 @@ void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
     EXPECT_EQ(strays, 0);
 }
 
-TEST_P(PreemptibleLostSignal, AScopeEndsAlthoughTheSignalIsBlockedInIt) {
+TEST_P(PreemptibleLostSignal, AScopeEndsWhileTheSignalIsBlocked) {
     expect_no_harm(rt(), [] { change_mask(SIG_BLOCK); }, [] { change_mask(SIG_UNBLOCK); });
 }
 
-TEST_P(PreemptibleLostSignal, AScopeEndsAlthoughTheSignalIsIgnored) {
+TEST_P(PreemptibleLostSignal, AScopeEndsWhileTheSignalIsIgnored) {
     struct sigaction before = {};
     expect_no_harm(
         rt(),
@@ -397,7 +397,7 @@ TEST_P(PreemptibleLostSignal, AScopeEndsAlthoughTheSignalIsIgnored) {
         [&] { sigaction(SIGURG, &before, nullptr); });
 }
 
-TEST_P(PreemptibleLostSignal, AScopeEndsAlthoughTheSignalGoesToSomebodyElse) {
+TEST_P(PreemptibleLostSignal, AScopeEndsWhileAnotherHandlerTakesTheSignal) {
     struct sigaction before = {};
     expect_no_harm(
         rt(),
@@ -409,7 +409,7 @@ TEST_P(PreemptibleLostSignal, AScopeEndsAlthoughTheSignalGoesToSomebodyElse) {
         [&] { sigaction(SIGURG, &before, nullptr); });
 }
 
-TEST_P(PreemptibleLostSignal, AThreadThatNeverTakesTheSignalAgainEndsItsScopes) {
+TEST_P(PreemptibleLostSignal, ScopesEndOnAThreadThatBlocksTheSignalForGood) {
     runtime own({.procs = procs()});  // its threads end with it
     own.run([] {
         const asking monitor(100us);
@@ -422,7 +422,7 @@ TEST_P(PreemptibleLostSignal, AThreadThatNeverTakesTheSignalAgainEndsItsScopes) 
     });
 }
 
-TEST_P(Preemptible, ADeclaredCallOfAMarkedOneIsNotInterrupted) {
+TEST_P(Preemptible, ABlockingCallInMarkedCodeIsNotInterrupted) {
     strays = 0;
     std::atomic<int> disturbed = 0;
     rt().run([&] {
@@ -488,7 +488,7 @@ TEST_P(Preemptible, AYieldInAScopeMovesTheScopeWithIt) {
     EXPECT_EQ(strays, 0);
 }
 
-TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
+TEST_P(Preemptible, AnInterruptedGResumesOnItsThread) {
     std::atomic<int> moves = 0;
     rt().run([&] {
         const asking monitor(100us);
@@ -513,7 +513,7 @@ TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
     EXPECT_EQ(moves, 0);
 }
 
-TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
+TEST_P(Preemptible, StopInterruptsEndlessMarkedLoops) {
     std::atomic<unsigned> computing = 0;
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {
@@ -527,7 +527,7 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
 }
 
 // With no P left to retake, they must be interrupted all the same; otherwise stop() waits for ever.
-TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsHaveLostTheirProcessors) {
+TEST_P(Preemptible, StopInterruptsMarkedLoopsWithoutAP) {
     const retakes_at_will storm;
     std::atomic<unsigned> computing = 0;
     runtime own({.procs = procs()});
@@ -567,14 +567,14 @@ TEST_P(Preemptible, TheSignalMayBeAnotherOne) {
     EXPECT_TRUE(over);
 }
 
-TEST(PreemptSignal, OneThatCannotBeUsedIsRefused) {
+TEST(PreemptSignal, AnUnusableSignalIsRefused) {
     if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
     EXPECT_THROW(runtime({.preempt_signal = SIGKILL}), std::invalid_argument);
     EXPECT_THROW(runtime({.preempt_signal = SIGSEGV}), std::invalid_argument);
     EXPECT_THROW(runtime({.preempt_signal = 1000}), std::invalid_argument);
 }
 
-TEST(PreemptSignal, ThereMayBeNone) {
+TEST(PreemptSignal, WithoutASignalNoneIsSent) {
     uint64_t times = 1;
     runtime own({.procs = 1, .preempt_signal = runtime_options::no_signal});
     own.run([&] {

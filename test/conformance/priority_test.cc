@@ -58,7 +58,7 @@ public:
     std::atomic<uint64_t> turns = 0;
 };
 
-TEST_P(PriorityOnOneProcessor, HighBeforeNormalBeforeLow) {
+TEST_P(PriorityOnOneProcessor, HighRunsBeforeNormalBeforeLow) {
     EXPECT_EQ(rt().run([] {
         std::string order;
         wait_group all;
@@ -72,7 +72,7 @@ TEST_P(PriorityOnOneProcessor, HighBeforeNormalBeforeLow) {
               "xyzmnoabc");
 }
 
-TEST_P(PriorityOnOneProcessor, OneThatIsMadeReadyGoesToWhereItsClassIs) {
+TEST_P(PriorityOnOneProcessor, AReadiedGJoinsTheQueueOfItsClass) {
     EXPECT_EQ(rt().run([] {
         std::string order;
         wait_group all;
@@ -98,7 +98,7 @@ TEST_P(PriorityOnOneProcessor, OneThatIsMadeReadyGoesToWhereItsClassIs) {
 }
 
 // The bound for all classes but high.
-TEST_P(PriorityOnOneProcessor, OfSeventeenTurnsOneIsNotHigh) {
+TEST_P(PriorityOnOneProcessor, OneInSeventeenTicksIsNotHigh) {
     uint64_t longest = 0;
     rt().run([&] {
         wait_group all;
@@ -115,7 +115,7 @@ TEST_P(PriorityOnOneProcessor, OfSeventeenTurnsOneIsNotHigh) {
 }
 
 // The bound for low ones, with all other classes competing.
-TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
+TEST_P(PriorityOnOneProcessor, OneInTwoHundredTicksIsLow) {
     uint64_t longest = 0;
     int low_turns = 0;
     rt().run([&] {
@@ -140,7 +140,7 @@ TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
 }
 
 // Normal Gs do not lose their place in the global queue to those of other classes.
-TEST_P(PriorityOnOneProcessor, TheGlobalQueueHasItsTurnBesideAllClasses) {
+TEST_P(PriorityOnOneProcessor, TheGlobalQueueIsServedBesideAllClasses) {
     rt().run([&] {
         wait_group all;
         workers high(all, 2, priority::high);
@@ -160,7 +160,7 @@ TEST_P(PriorityOnOneProcessor, TheGlobalQueueHasItsTurnBesideAllClasses) {
     });
 }
 
-TEST_P(PriorityOnOneProcessor, OneFromOutsideGoesBeforeAllThatAreQueued) {
+TEST_P(PriorityOnOneProcessor, AnExternalHighGRunsBeforeQueuedGs) {
     std::string order;
     std::mutex order_lock;
     const auto add = [&](char c) {
@@ -186,7 +186,7 @@ TEST_P(PriorityOnOneProcessor, OneFromOutsideGoesBeforeAllThatAreQueued) {
 }
 
 // A P that runs normal Gs notices a high one at its next scheduling point, however long its queue.
-TEST_P(PriorityOnOneProcessor, WhoYieldsMeetsAHighOneFromOutsideAtOnce) {
+TEST_P(PriorityOnOneProcessor, AYieldRunsAnExternalHighGAtOnce) {
     std::atomic<bool> queued = false;
     std::atomic<bool> ran = false;
     std::atomic<int> yields = -1;
@@ -248,18 +248,18 @@ uint64_t others_turns_while_a_high_one_waits(int yields, bool through_another) {
 
 // At most 200 turns until the holder is queued again, then one of 17. Without inheritance: more
 // than a hundred turns for each of its yields.
-TEST_P(PriorityOnOneProcessor, WhoWaitsForAMutexLendsItsClassToTheHolder) {
+TEST_P(PriorityOnOneProcessor, TheHolderOfAMutexInheritsItsWaitersClass) {
     EXPECT_LT(rt().run([] { return others_turns_while_a_high_one_waits(scaled(1000), false); }),
               400U + static_cast<unsigned>(scaled(1000)) / 8U);
 }
 
-TEST_P(PriorityOnOneProcessor, AndThatOneToTheHolderOfWhatItWaitsForItself) {
+TEST_P(PriorityOnOneProcessor, InheritanceFollowsAChainOfHolders) {
     EXPECT_LT(rt().run([] { return others_turns_while_a_high_one_waits(scaled(1000), true); }),
               600U + static_cast<unsigned>(scaled(1000)) / 8U);
 }
 
 // The other order: the high G waits already when the mutex is handed to a low one.
-TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
+TEST_P(PriorityOnOneProcessor, AHandedOffMutexBringsTheClassOfItsWaiters) {
     uint64_t turns = 0;
     rt().run([&] {
         uint64_t before = 0;
@@ -327,7 +327,7 @@ void wait_shared(shared_mutex& lock) { const std::shared_lock hold(lock); }
 // Without inheritance, each of the fifty others would have several turns before the holder.
 constexpr uint64_t at_once = 20;
 
-TEST_P(PriorityOnOneProcessor, ALowHolderThatIsQueuedIsMovedAtOnce) {
+TEST_P(PriorityOnOneProcessor, AQueuedLowHolderIsRequeuedAtOnce) {
     rt().run([] {
         for (const priority waits : {priority::high, priority::normal}) {
             EXPECT_LT(others_turns_before_a_queued_holder<mutex>(priority::low, waits, wait_alone<mutex>), at_once)
@@ -336,14 +336,14 @@ TEST_P(PriorityOnOneProcessor, ALowHolderThatIsQueuedIsMovedAtOnce) {
     });
 }
 
-TEST_P(PriorityOnOneProcessor, ANormalHolderThatIsQueuedIsMovedAtOnce) {
+TEST_P(PriorityOnOneProcessor, AQueuedNormalHolderIsRequeuedAtOnce) {
     rt().run([] {
         EXPECT_LT(others_turns_before_a_queued_holder<mutex>(priority::normal, priority::high, wait_alone<mutex>),
                   at_once);
     });
 }
 
-TEST_P(PriorityOnOneProcessor, WhoWaitsForASharedMutexLendsItsClassToTheWriter) {
+TEST_P(PriorityOnOneProcessor, AWriterInheritsTheClassOfItsWaiters) {
     rt().run([] {
         for (const priority holds : {priority::low, priority::normal}) {
             EXPECT_LT(
@@ -354,9 +354,9 @@ TEST_P(PriorityOnOneProcessor, WhoWaitsForASharedMutexLendsItsClassToTheWriter) 
     });
 }
 
-// Like AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait. The inherited class ends with
+// Like AHandedOffMutexBringsTheClassOfItsWaiters. The inherited class ends with
 // the lock.
-TEST_P(PriorityOnOneProcessor, ASharedMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
+TEST_P(PriorityOnOneProcessor, AHandedOffSharedMutexBringsTheClassOfItsWaiters) {
     rt().run([] {
         shared_mutex m;
         wait_group all;
@@ -387,7 +387,7 @@ TEST_P(PriorityOnOneProcessor, ASharedMutexThatIsHandedOverComesWithTheClassOfTh
     });
 }
 
-TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
+TEST_P(PriorityOnOneProcessor, InheritanceEndsWithTheLastMutex) {
     uint64_t with = 0;
     uint64_t after = 0;
     rt().run([&] {
@@ -420,7 +420,7 @@ TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
     EXPECT_GE(after, 20U * 50U);
 }
 
-TEST_P(Priority, AMutexMayBeUnlockedBySomebodyElseThanItsHolder) {
+TEST_P(Priority, AnotherGreenThreadMayUnlockAMutex) {
     rt().run([] {
         wait_group all;
         mutex m;
@@ -455,7 +455,7 @@ TEST_P(Priority, AMutexMayOutliveTheRuntimeOfItsHolder) {
 
 // ---- The priority of the calling green thread.
 
-TEST_P(Priority, WhatIsNoClassIsRefusedAndNothingIsStarted) {
+TEST_P(Priority, AnInvalidPriorityIsRefused) {
     rt().run([] {
         bool ran = false;
         const auto f = std::make_shared<int>(1);
@@ -471,7 +471,7 @@ TEST_P(Priority, WhatIsNoClassIsRefusedAndNothingIsStarted) {
     });
 }
 
-TEST_P(Priority, IsSetAtTheStartAndByOneself) {
+TEST_P(Priority, IsSetAtTheStartOrByTheGreenThread) {
     rt().run([] {
         EXPECT_EQ(this_g::priority(), priority::normal);
         wait_group all;
@@ -488,14 +488,14 @@ TEST_P(Priority, IsSetAtTheStartAndByOneself) {
     });
 }
 
-TEST(PriorityOutside, APlainThreadIsNormalAndStaysSo) {
+TEST(PriorityOutside, APlainThreadIsAlwaysNormal) {
     this_g::set_priority(priority::high);
     EXPECT_EQ(this_g::priority(), priority::normal);
 }
 
 // ---- All at once.
 
-TEST_P(Priority, EverybodyGetsEverythingDoneWhateverItsClass) {
+TEST_P(Priority, GreenThreadsOfAllClassesFinish) {
     const uint64_t seed = announced_seed();
     const int done = rt().run([seed] {
         constexpr int threads = 24;

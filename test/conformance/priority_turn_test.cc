@@ -30,7 +30,7 @@ class PriorityTurnOnOneProcessor : private calm, public procs_test {};
 WEFT_SWEEP_OVER(PriorityTurnOnOneProcessor, 1U);
 
 // The next G was picked before the yielding one made itself high. The high one runs right after it.
-TEST_P(PriorityTurnOnOneProcessor, WhoMakesItselfHighAndYieldsIsTheNextButOne) {
+TEST_P(PriorityTurnOnOneProcessor, AYieldingGThatMadeItselfHighRunsSecondNext) {
     std::atomic<bool> back = false;
     std::atomic<int> turns = 0;
     rt().go([&] {
@@ -51,7 +51,7 @@ TEST_P(PriorityTurnOnOneProcessor, WhoMakesItselfHighAndYieldsIsTheNextButOne) {
 }
 
 // The same when switching to and from a pinned G.
-TEST_P(PriorityTurnOnOneProcessor, WhoIsMadeHighBetweenPinnedOnesIsNotForgotten) {
+TEST_P(PriorityTurnOnOneProcessor, AGMadeHighBetweenPinnedGsIsNotLost) {
     std::atomic<bool> back = false;
     std::atomic<int> turns = 0;
     rt().run([&] {
@@ -77,7 +77,7 @@ TEST_P(PriorityTurnOnOneProcessor, WhoIsMadeHighBetweenPinnedOnesIsNotForgotten)
 
 // A high G waits for a mutex. Its low holder waits for another mutex, queued behind a third G,
 // which is low, too.
-TEST_P(PriorityTurnOnOneProcessor, WhatIsLentAlongAChainReachesWhoHoldsItsEndNext) {
+TEST_P(PriorityTurnOnOneProcessor, InheritanceReachesTheNextHolderOfAChain) {
     constexpr int yields = 20;
     uint64_t turns_meanwhile = 0;
     rt().run([&] {
@@ -126,7 +126,7 @@ TEST_P(PriorityTurnOnOneProcessor, WhatIsLentAlongAChainReachesWhoHoldsItsEndNex
 }
 
 // Another P fires the timers of a P that computes. It then has only high Gs to run.
-TEST_P(PriorityTurn, HighOnesWhoseTimeIsUpAreWokenWhileTheirProcessorComputes) {
+TEST_P(PriorityTurn, DueHighSleepersWakeWhileTheirPComputes) {
     constexpr int sleepers = 100;
     std::atomic<int> woken = 0;
     rt().run([&] {
@@ -151,7 +151,7 @@ TEST_P(PriorityTurn, HighOnesWhoseTimeIsUpAreWokenWhileTheirProcessorComputes) {
 
 // A mutex is owned by a green thread that never began. Another one waits for it, and holds what a
 // third one wants. All three are abandoned.
-TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookForIt) {
+TEST_P(PriorityTurn, AMutexOfAnAbandonedChainMayBeDestroyed) {
     struct last_try {
         timed_mutex* of;
 

@@ -70,7 +70,7 @@ protected:
 
 WEFT_SWEEP_OVER(Process, 1U, 2U, 4U, 64U);
 
-TEST_P(Process, HowItEnds) {
+TEST_P(Process, ReportsTheExitStatusOrSignal) {
     rt().run([] {
         EXPECT_EQ(process({"true"}).wait(), exit_status{});
         const exit_status failed = process(shell("exit 3")).wait();
@@ -123,7 +123,7 @@ TEST_P(Process, RunsToItsEndWithInputAndOutput) {
     EXPECT_EQ(run_process({"echo", "from a plain thread"}).out, "from a plain thread\n");
 }
 
-TEST_P(Process, ManyAtOnce) {
+TEST_P(Process, ManyRunAtOnce) {
     std::atomic<int> wrong = 0;
     rt().run([&] {
         wait_group all;
@@ -142,7 +142,7 @@ TEST_P(Process, ManyAtOnce) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(Process, SeveralWaitForOne) {
+TEST_P(Process, SeveralThreadsMayWaitForOne) {
     process p = rt().run([] { return process({"cat"}, {.in = stdio::pipe}); });
     std::atomic<int> told = 0;
     std::thread plain;
@@ -164,7 +164,7 @@ TEST_P(Process, SeveralWaitForOne) {
     EXPECT_FALSE(p.kill(SIGTERM)) << "it has ended";
 }
 
-TEST_P(Process, DeadlinesAndCancellationLeaveItAlone) {
+TEST_P(Process, DeadlinesAndCancellationDoNotEndIt) {
     rt().run([] {
         process p({"cat"}, {.in = stdio::pipe});
         EXPECT_EQ(p.wait_for(5ms), std::nullopt);
@@ -189,7 +189,7 @@ TEST_P(Process, DeadlinesAndCancellationLeaveItAlone) {
     });
 }
 
-TEST_P(Process, IsKilled) {
+TEST_P(Process, KillEndsIt) {
     rt().run([] {
         process p({"cat"}, {.in = stdio::pipe});
         EXPECT_TRUE(p.kill(SIGTERM));
@@ -210,7 +210,7 @@ TEST_P(Process, IsKilled) {
 }
 
 // run_process ends what it has started.
-TEST_P(Process, WhoIsInterruptedKillsWhatHeTalksWith) {
+TEST_P(Process, AnInterruptedRunProcessKillsItsChild) {
     rt().run([] {
         try {
             with_timeout(20ms, [] { static_cast<void>(run_process({"sleep", "1000"})); });
@@ -240,7 +240,7 @@ TEST_P(Process, AGroupIsKilledAfterItsLeaderHasEnded) {
 }
 
 // The leader's zombie is the last member. It stays until the object releases it.
-TEST_P(Process, KillGroupIsTrueAsLongAsTheObjectKeepsTheLeader) {
+TEST_P(Process, KillGroupSucceedsWhileTheObjectKeepsTheLeader) {
     rt().run([] {
         for (const process_group group : {process_group::own, process_group::own_session}) {
             process p({"true"}, {.group = group});
@@ -264,7 +264,7 @@ TEST_P(Process, AGroupIsKilledWithItsLeader) {
     });
 }
 
-TEST_P(Process, ItsGroupIsWhatTheOptionsSay) {
+TEST_P(Process, TheOptionsSetTheProcessGroup) {
     if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
     rt().run([] {
         const auto of = [](process_group group) {
@@ -281,7 +281,7 @@ TEST_P(Process, ItsGroupIsWhatTheOptionsSay) {
 }
 
 // The inherited group would be this program, and the one that started it.
-TEST_P(Process, AGroupThatIsInheritedIsNotKilled) {
+TEST_P(Process, AnInheritedGroupIsNotKilled) {
     rt().run([] {
         process p({"cat"}, {.in = stdio::pipe});
         std::error_code ec;
@@ -321,7 +321,7 @@ TEST_P(Process, AnInterruptedCommandEndsWithItsChildren) {
     });
 }
 
-TEST_P(Process, WhatIsLeftGoesOnAndIsNoZombie) {
+TEST_P(Process, AnAbandonedChildRunsOnAndIsReaped) {
     const temp_folder folder;
     const std::string path = folder / "done";
     std::vector<int> pids;
@@ -347,7 +347,7 @@ TEST_P(Process, WhatIsLeftGoesOnAndIsNoZombie) {
 }
 
 // The poller that was to report their ends is gone.
-TEST_P(Process, WhatIsLeftOutlivesTheRuntime) {
+TEST_P(Process, AnAbandonedChildOutlivesTheRuntime) {
     std::vector<int> pids;
     {
         runtime other({.procs = 2});
@@ -361,7 +361,7 @@ TEST_P(Process, WhatIsLeftOutlivesTheRuntime) {
     for (const int pid : pids) await_gone(pid);
 }
 
-TEST_P(Process, DirectoryAndEnvironment) {
+TEST_P(Process, OptionsSetTheDirectoryAndEnvironment) {
     const temp_folder folder;
     rt().run([&] {
         EXPECT_EQ(run_process({"pwd"}, {nullptr, 0}, {.directory = folder.path()}).out, folder.path() + '\n');
@@ -377,7 +377,7 @@ TEST_P(Process, DirectoryAndEnvironment) {
 
 // As if started from a shell, whichever thread starts it: our threads block all signals, and this
 // program ignores SIGPIPE.
-TEST_P(Process, SignalsAreAsUsual) {
+TEST_P(Process, TheChildHasNoBlockedOrIgnoredSignals) {
     if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
     struct sigaction ignore{};
     struct sigaction before{};
@@ -395,7 +395,7 @@ TEST_P(Process, SignalsAreAsUsual) {
 
 // The end of a process is reported once. A waiter that gets the report, but runs only after its own
 // deadline, has to pass it on.
-TEST_P(Process, WhoseTimeIsUpTellsThoseWhoWaitLonger) {
+TEST_P(Process, ATimedOutWaiterPassesTheEndOn) {
     std::atomic<bool> over = false;
     rt().run([&] {
         wait_group busy;
@@ -422,7 +422,7 @@ TEST_P(Process, WhoseTimeIsUpTellsThoseWhoWaitLonger) {
 }
 
 // What the runtime sets up for its own threads is not inherited.
-TEST_P(Process, TimersAndSlicesAreAsUsual) {
+TEST_P(Process, TheChildHasTheDefaultTimerSlack) {
     if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
     const std::string expected = std::to_string(::prctl(PR_GET_TIMERSLACK)) + '\n';
     rt().run([&] {
@@ -443,7 +443,7 @@ TEST_P(Process, InheritsNoDescriptors) {
     });
 }
 
-TEST_P(Process, WhatCannotBeStarted) {
+TEST_P(Process, AProgramThatCannotStartIsAnError) {
     if (emulated) GTEST_SKIP() << "the emulator's vfork is a fork: the parent does not learn why";
     const temp_folder folder;
     fs::write_file(folder / "text", "no program");
@@ -481,7 +481,7 @@ TEST_P(Process, WhatCannotBeStarted) {
     });
 }
 
-TEST_P(Process, NoneIsNotWaitedFor) {
+TEST_P(Process, AnEmptyObjectHasNoProcess) {
     process none;
     std::error_code ec;
     none.wait(ec);
@@ -493,7 +493,7 @@ TEST_P(Process, NoneIsNotWaitedFor) {
 }
 
 // Other parts of the program may handle SIGCHLD.
-TEST_P(Process, BesideAHandlerOfSigchld) {
+TEST_P(Process, WorksBesideAHandlerOfSigchld) {
     static std::atomic<int> heard;
     heard = 0;
     struct sigaction handle{};

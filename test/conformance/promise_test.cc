@@ -90,7 +90,7 @@ TEST_P(Promise, AnExceptionIsThrownByGet) {
     });
 }
 
-TEST_P(Promise, APlainThreadMayProvideTheResultOfAGreenOneAndTheOtherWayRound) {
+TEST_P(Promise, PlainAndGreenThreadsExchangeResults) {
     const int rounds = scaled(200);
     for (int i = 0; i < rounds; ++i) {
         promise<int> p;
@@ -106,7 +106,7 @@ TEST_P(Promise, APlainThreadMayProvideTheResultOfAGreenOneAndTheOtherWayRound) {
     }
 }
 
-TEST_P(Promise, OneThatIsDroppedUnkeptIsBroken) {
+TEST_P(Promise, ADroppedPromiseIsBroken) {
     rt().run([] {
         future<int> f;
         {
@@ -124,7 +124,7 @@ TEST_P(Promise, OneThatIsDroppedUnkeptIsBroken) {
 
 // No caller can learn of it, and nothing failed: asking, waiting for a while and giving up is
 // normal use of a future.
-TEST_P(Promise, OneThatIsDroppedUnkeptAfterItsFutureIsNotReported) {
+TEST_P(Promise, APromiseDroppedAfterItsFutureIsNotReported) {
     const hook_counter hook;
     rt().run([] {
         {
@@ -155,7 +155,7 @@ TEST_P(Promise, OneThatIsDroppedUnkeptAfterItsFutureIsNotReported) {
 }
 
 // Functions and holders of promises that fail are another matter.
-TEST_P(Promise, AnExceptionThatNobodyTakesIsReported) {
+TEST_P(Promise, AnUnobservedExceptionIsReported) {
     const hook_counter hook;
     rt().run([] {
         promise<int> p;
@@ -175,7 +175,7 @@ TEST_P(Promise, AnExceptionThatNobodyTakesIsReported) {
     EXPECT_EQ(hook.others(), 1);
 }
 
-TEST_P(Promise, AssignedToItselfIsAsBefore) {
+TEST_P(Promise, SelfAssignmentHasNoEffect) {
     rt().run([] {
         promise<int> p;
         auto f = p.get_future();
@@ -205,7 +205,7 @@ TEST_P(Promise, MisuseThrowsTheErrorsOfTheStandard) {
 
 // ---- then
 
-TEST_P(Then, TheFunctionGetsTheResultAndGivesTheNextOne) {
+TEST_P(Then, PassesTheResultThroughAChainOfFunctions) {
     rt().run([] {
         auto text =
             async([] { return 20; }).then([](int n) { return n + 1; }).then([](int n) { return std::to_string(n); });
@@ -218,7 +218,7 @@ TEST_P(Then, TheFunctionGetsTheResultAndGivesTheNextOne) {
     });
 }
 
-TEST_P(Then, AnExceptionGoesPastTheFunctionsToTheEnd) {
+TEST_P(Then, AnExceptionSkipsTheFunctions) {
     rt().run([] {
         bool called = false;
         auto f = async([]() -> int { throw std::runtime_error("torn"); }).then([&](int n) {
@@ -232,7 +232,7 @@ TEST_P(Then, AnExceptionGoesPastTheFunctionsToTheEnd) {
     });
 }
 
-TEST_P(Then, TheFunctionRunsOnAGreenThreadOfItsOwnNotWithinTheSetter) {
+TEST_P(Then, TheFunctionRunsOnItsOwnGreenThread) {
     rt().run([] {
         promise<int> p;
         std::atomic<uint64_t> ran_on{0};
@@ -246,7 +246,7 @@ TEST_P(Then, TheFunctionRunsOnAGreenThreadOfItsOwnNotWithinTheSetter) {
     });
 }
 
-TEST_P(Then, UsesItsFutureUp) {
+TEST_P(Then, ConsumesItsFuture) {
     rt().run([] {
         auto f = async([] { return 1; });
         auto g = f.then([](int n) { return n; });
@@ -256,7 +256,7 @@ TEST_P(Then, UsesItsFutureUp) {
     });
 }
 
-TEST_P(Then, WhatTheFunctionHoldsIsGoneBeforeItsResultIsSeen) {
+TEST_P(Then, TheFunctionIsDestroyedBeforeTheResultIsReady) {
     const long before = tracked::alive();
     rt().run([&] {
         auto f = async([] { return 1; }).then([t = tracked(1)](int n) { return n + t.value; });
@@ -265,7 +265,7 @@ TEST_P(Then, WhatTheFunctionHoldsIsGoneBeforeItsResultIsSeen) {
     });
 }
 
-TEST_P(Then, ManyContinuationsOfManySettersRaceAndEachRunsOnce) {
+TEST_P(Then, EachContinuationRunsOnceInARaceWithItsSetter) {
     const int n = scaled(2'000);
     rt().run([&] {
         std::atomic<int> ran{0};
@@ -301,7 +301,7 @@ TEST(ThenAtTheEnd, AContinuationThatNeverRanIsDestroyed) {
 
 // ---- when_all, when_any
 
-TEST_P(WhenAll, GivesAllResultsInTheirOrder) {
+TEST_P(WhenAll, ReturnsAllResultsInOrder) {
     rt().run([] {
         chan<int> gate;
         auto all = when_all(async([&] { return *gate.recv(); }), async([] {}), async([] { return std::string("b"); }));
@@ -321,7 +321,7 @@ TEST_P(WhenAll, GivesAllResultsInTheirOrder) {
     });
 }
 
-TEST_P(WhenAll, WaitsForAllThoughOneHasFailedAndThrowsTheFirstInOrder) {
+TEST_P(WhenAll, WaitsForAllAndThrowsTheFirstExceptionInOrder) {
     rt().run([] {
         chan<int> gate;
         std::atomic<bool> ended{false};
@@ -337,7 +337,7 @@ TEST_P(WhenAll, WaitsForAllThoughOneHasFailedAndThrowsTheFirstInOrder) {
     });
 }
 
-TEST_P(WhenAny, TellsWhichWasFirstAndGivesTheOthersBack) {
+TEST_P(WhenAny, ReturnsTheIndexOfTheFirstAndAllFutures) {
     rt().run([] {
         chan<int> gate;
         auto any = when_any(async([&] { return *gate.recv(); }), async([] { return 2; }));
@@ -350,7 +350,7 @@ TEST_P(WhenAny, TellsWhichWasFirstAndGivesTheOthersBack) {
     });
 }
 
-TEST_P(WhenAny, OneThatFailsCountsAsWell) {
+TEST_P(WhenAny, AFailedFutureCountsAsReady) {
     rt().run([] {
         promise<int> never;
         std::vector<future<int>> futures;
@@ -366,7 +366,7 @@ TEST_P(WhenAny, OneThatFailsCountsAsWell) {
 
 // ---- std::future
 
-TEST_P(Await, AStdFutureIsWaitedForWithoutHoldingUpTheOthers) {
+TEST_P(Await, AwaitingAStdFutureDelaysNoOther) {
     std::promise<int> theirs;
     auto mine = rt().async([f = theirs.get_future()]() mutable { return await(std::move(f)); });
     // With one P, others run while it waits.
@@ -375,7 +375,7 @@ TEST_P(Await, AStdFutureIsWaitedForWithoutHoldingUpTheOthers) {
     EXPECT_EQ(mine.get(), 7);
 }
 
-TEST_P(Await, ReadyDeferredAndFailedOnesAreTakenAtOnce) {
+TEST_P(Await, ReadyDeferredAndFailedFuturesReturnAtOnce) {
     rt().run([] {
         std::promise<void> p;
         p.set_value();

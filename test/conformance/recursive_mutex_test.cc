@@ -94,7 +94,7 @@ TEST_P(RecursiveMutex, BelongsToTheGreenThreadNotToItsOsThread) {
     EXPECT_EQ(intruders, 0);
 }
 
-TEST_P(RecursiveMutex, TwoGreenThreadsOnOneOsThreadAreTwo) {
+TEST_P(RecursiveMutex, DistinguishesGreenThreadsOnOneOsThread) {
     rt().run([] {
         recursive_mutex m;
         m.lock();
@@ -105,7 +105,7 @@ TEST_P(RecursiveMutex, TwoGreenThreadsOnOneOsThreadAreTwo) {
     });
 }
 
-TEST_P(RecursiveMutex, OnlyOneIsInsideWhenPlainThreadsCompeteToo) {
+TEST_P(RecursiveMutex, OnlyOneHolderIsInsideAmongPlainThreads) {
     recursive_mutex m;
     long value = 0;
     const int each = scaled(3000);
@@ -137,7 +137,7 @@ TEST_P(RecursiveMutex, StandardLocksWorkWithIt) {
     });
 }
 
-TEST_P(RecursiveMutex, TheTimedFormsGiveUpOnlyOnOthers) {
+TEST_P(RecursiveMutex, TimedLocksTimeOutOnlyOnOtherHolders) {
     recursive_timed_mutex m;
     const std::lock_guard hold(m);
     EXPECT_TRUE(m.try_lock_for(0s));  // ours already
@@ -151,7 +151,7 @@ TEST_P(RecursiveMutex, TheTimedFormsGiveUpOnlyOnOthers) {
     });
 }
 
-TEST_P(RecursiveMutex, TheTimedFormsGetAMutexThatIsUnlockedInTime) {
+TEST_P(RecursiveMutex, TimedLocksSucceedIfUnlockedInTime) {
     recursive_timed_mutex m;
     m.lock();
     m.lock();

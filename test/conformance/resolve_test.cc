@@ -136,7 +136,7 @@ protected:
 
 WEFT_SWEEP_OVER(Resolve, 1U, 4U);
 
-TEST_P(Resolve, AddressesAreTakenAsTheyAre) {
+TEST_P(Resolve, AddressesNeedNoLookup) {
     rt().run([] {
         using list = std::vector<endpoint>;
         EXPECT_EQ(resolve("127.0.0.1", 80), list{endpoint("127.0.0.1:80")});
@@ -163,7 +163,7 @@ TEST_P(Resolve, NamesAreLookedUp) {
     EXPECT_EQ(lookups, 2);
 }
 
-TEST_P(Resolve, WhatIsNotFoundSaysWhich) {
+TEST_P(Resolve, TheErrorContainsTheName) {
     rt().run([] {
         std::error_code ec;
         EXPECT_TRUE(resolve("none:80", ec).empty());
@@ -186,7 +186,7 @@ TEST_P(Resolve, WhatIsNotFoundSaysWhich) {
     });
 }
 
-TEST_P(Resolve, SeveralWhoAskForTheSameShareALookup) {
+TEST_P(Resolve, ConcurrentLookupsOfANameShareOneQuery) {
     rt().run([&] {
         wait_group all;
         for (int i = 0; i < 10; ++i) {
@@ -201,7 +201,7 @@ TEST_P(Resolve, SeveralWhoAskForTheSameShareALookup) {
     });
 }
 
-TEST_P(Resolve, WhoIsCancelledGoesOnAtOnce) {
+TEST_P(Resolve, ACancelledCallerReturnsAtOnce) {
     rt().run([&] {
         EXPECT_THROW(with_timeout(1ms, [] { static_cast<void>(resolve("slow", 80, patient)); }), timed_out);
         std::error_code ec;
@@ -216,7 +216,7 @@ TEST_P(Resolve, WhoIsCancelledGoesOnAtOnce) {
 }
 
 // The server may have recovered since that lookup began.
-TEST_P(Resolve, ALookupThatWasGivenUpIsNotShared) {
+TEST_P(Resolve, AnAbandonedLookupIsNotShared) {
     numbered_lookups();
     rt().run([] {
         give_up_one("host");
@@ -237,7 +237,7 @@ TEST_P(Resolve, ALookupThatWasGivenUpIsNotShared) {
 }
 
 // One caller is left that has not given up.
-TEST_P(Resolve, ALookupThatSomeCallersHaveGivenUpIsShared) {
+TEST_P(Resolve, ALookupWithARemainingCallerIsShared) {
     numbered_lookups();
     rt().run([] {
         wait_group all;
@@ -254,7 +254,7 @@ TEST_P(Resolve, ALookupThatSomeCallersHaveGivenUpIsShared) {
 
 // Lookups overtaken by an answer go on and are shared; otherwise each question would leave two
 // threads behind.
-TEST_P(Resolve, ANameHalfOfWhichIsSilentKeepsTwoThreads) {
+TEST_P(Resolve, ANameWithOneSilentVersionUsesTwoThreads) {
     rt().run([] {
         for (int i = 0; i < 50; ++i) {
             EXPECT_EQ(resolve("half4", 80, {.resolution_delay = 1ms}), std::vector{endpoint("127.0.0.1:80")});
@@ -264,7 +264,7 @@ TEST_P(Resolve, ANameHalfOfWhichIsSilentKeepsTwoThreads) {
 }
 
 // Lookups delay no others, whether their callers still wait or have left.
-TEST_P(Resolve, LookupsThatHangDelayNoOthers) {
+TEST_P(Resolve, HangingLookupsDelayNoOthers) {
     rt().run([&] {
         scope([&](task_scope& s) {
             for (int i = 0; i < 40; ++i) {
@@ -283,7 +283,7 @@ TEST_P(Resolve, LookupsThatHangDelayNoOthers) {
 }
 
 // At most 128 threads. A lookup that no thread has begun is dropped when its callers have left.
-TEST_P(Resolve, LookupsThatHangAreBounded) {
+TEST_P(Resolve, TheNumberOfHangingLookupsIsBounded) {
     static constexpr int many = 200;
     static constexpr int most = 128;
     rt().run([&] {
@@ -310,7 +310,7 @@ TEST_P(Resolve, LookupsThatHangAreBounded) {
 
 // The names of one domain use at most half of the threads, and other domains do not queue behind
 // them.
-TEST_P(Resolve, ADomainWhoseServerIsSilentDelaysNoOther) {
+TEST_P(Resolve, ADomainWithASilentServerDelaysNoOther) {
     static constexpr int many = 300;
     rt().run([&] {
         scope([&](task_scope& s) {
@@ -331,7 +331,7 @@ TEST_P(Resolve, ADomainWhoseServerIsSilentDelaysNoOther) {
 }
 
 // This holds however many names they have. A domain without a thread gets one.
-TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
+TEST_P(Resolve, DomainsWithSilentServersDelayNoOther) {
     static constexpr int names = 640;
     for (const int domains : {2, 3, 31}) {
         rt().run([&] {
@@ -365,7 +365,7 @@ TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
 }
 
 // The lookup of both versions failed only after one version had returned addresses.
-TEST_P(Resolve, AnErrorAboutBothVersionsIsNoAnswerWhereOneHasAddresses) {
+TEST_P(Resolve, AnErrorOfTheJointLookupKeepsFoundAddresses) {
     rt().run([] {
         for (const char* host : {"half4.try-again", "half6.try-again"}) {
             const bool is_v4 = host[4] == '4';
@@ -392,7 +392,7 @@ TEST_P(Resolve, AnErrorAboutBothVersionsIsNoAnswerWhereOneHasAddresses) {
 }
 
 // The lookup of both versions sorts its addresses (RFC 6724). Lookups of a single version cannot.
-TEST_P(Resolve, TheOrderOfBothVersionsIsWaitedForALittle) {
+TEST_P(Resolve, WaitsBrieflyForTheOrderOfBothVersions) {
     rt().run([] {
         using list = std::vector<endpoint>;
         list found;
@@ -414,7 +414,7 @@ TEST_P(Resolve, TheOrderOfBothVersionsIsWaitedForALittle) {
 }
 
 // RFC 8305: the answer for one version does not wait long for the other.
-TEST_P(Resolve, AVersionThatIsNeverAnsweredIsDoneWithout) {
+TEST_P(Resolve, AnUnansweredVersionIsLeftOut) {
     rt().run([] {
         using list = std::vector<endpoint>;
         const auto start = std::chrono::steady_clock::now();
@@ -426,7 +426,7 @@ TEST_P(Resolve, AVersionThatIsNeverAnsweredIsDoneWithout) {
     EXPECT_GE(at_the_gate, 2) << "the gate is still closed";
 }
 
-TEST_P(Resolve, BothVersionsAreAnsweredTogetherIfTheSecondIsSoonEnough) {
+TEST_P(Resolve, ASecondVersionThatIsSoonEnoughIsIncluded) {
     rt().run([] {
         wait_group all;
         all.go([] {
@@ -469,12 +469,12 @@ TEST_P(Resolve, StoppingDoesNotWaitForALookup) {
     EXPECT_GE(at_the_gate, 12) << "the gate is still closed";
 }
 
-TEST_P(Resolve, PlainThreadsMayAskToo) {
+TEST_P(Resolve, PlainThreadsMayResolve) {
     EXPECT_EQ(resolve("host", 80, patient).size(), 2U);
     EXPECT_EQ(lookups, 1);
 }
 
-TEST_P(Resolve, TheSystemKnowsThisMachine) {
+TEST_P(Resolve, TheSystemResolvesLocalhost) {
     set_lookup_function(nullptr);
     rt().run([] {
         const std::vector<endpoint> all = resolve("localhost", 80, {.only = endpoint::ip::v4});
@@ -505,7 +505,7 @@ protected:
 WEFT_SWEEP_OVER(Dial, 1U, 4U);
 
 // fake() lists ::1 first, where nothing listens.
-TEST_P(Dial, AnAddressThatRefusesIsFollowedByTheNextOne) {
+TEST_P(Dial, TriesTheNextAddressAfterARefusal) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
         const uint16_t port = listener.local_endpoint().port();
@@ -519,7 +519,7 @@ TEST_P(Dial, AnAddressThatRefusesIsFollowedByTheNextOne) {
 }
 
 // A listener with a full queue neither answers nor refuses.
-TEST_P(Dial, AnAddressThatDoesNotAnswerIsFollowedByTheNextOneAfterAWhile) {
+TEST_P(Dial, TriesTheNextAddressIfNoneAnswersInTime) {
     rt().run([] {
         tcp_listener silent(endpoint::loopback(0), {.backlog = 0});
         std::vector<tcp_stream> fill;
@@ -539,7 +539,7 @@ TEST_P(Dial, AnAddressThatDoesNotAnswerIsFollowedByTheNextOneAfterAWhile) {
     });
 }
 
-TEST_P(Dial, IfAllRefuseTheFirstErrorIsTold) {
+TEST_P(Dial, ReportsTheFirstErrorIfAllRefuse) {
     rt().run([] {
         std::error_code ec;
         const std::vector<endpoint> all{nobody_at(), nobody_at(), nobody_at()};
@@ -574,7 +574,7 @@ TEST_P(Dial, ADeadlineEndsAllTries) {
     });
 }
 
-TEST_P(Dial, PlainThreadsMayDialToo) {
+TEST_P(Dial, PlainThreadsMayDial) {
     tcp_listener listener(endpoint::loopback(0));
     const std::vector<endpoint> both{nobody_at(), listener.local_endpoint()};
     std::error_code ec;

@@ -90,7 +90,7 @@ private:
     unsigned state_;
 };
 
-TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
+TEST_P(RetakeStorm, EveryMessageArrivesExactlyOnce) {
     constexpr unsigned senders = 8;
     constexpr unsigned receivers = 6;
     const auto each = static_cast<unsigned>(scaled(60));
@@ -153,7 +153,7 @@ TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
 }
 
 // Every green thread does everything that a program does.
-TEST_P(RetakeStorm, TheBooksOfAMixtureBalance) {
+TEST_P(RetakeStorm, AMixtureOfOperationsLosesNothing) {
     constexpr unsigned gs = 16;
     const auto rounds = static_cast<unsigned>(scaled(60));
     const auto patience_ends = steady::now() + 20s;
@@ -278,7 +278,7 @@ TEST_P(RetakeStorm, TheBooksOfAMixtureBalance) {
 }
 
 // Gs that overrun their slices lose their Ps while the runtime is stopped and started.
-TEST_P(RetakeStorm, StopsAndStartsInTheMiddleOfIt) {
+TEST_P(RetakeStorm, ARuntimeStopsAndStartsDuringRetakes) {
     const int rounds = scaled(20);
     for (int round = 0; round < rounds; ++round) {
         std::atomic<unsigned> ended = 0;

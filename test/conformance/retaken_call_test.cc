@@ -43,7 +43,7 @@ WEFT_SWEEP_OVER(RetakenCall, 1U, 2U, 4U);
 
 // ---- Declared blocking calls.
 
-TEST_P(RetakenCall, BlockingWithoutAP) {
+TEST_P(RetakenCall, ABlockingCallWorksWithoutAP) {
     const int n = scaled(60);
     tally made(static_cast<std::size_t>(n));
     among_a_crowd([&] {
@@ -67,7 +67,7 @@ TEST_P(RetakenCall, BlockingWithoutAP) {
 }
 
 // After the call, a G computes only when it has a P.
-TEST_P(RetakenCall, BlockingEndsWithAP) {
+TEST_P(RetakenCall, ABlockingCallReturnsWithAP) {
     among_a_crowd([] {
         int with = 0;
         for (int i = 0; i < scaled(60); ++i) {
@@ -79,7 +79,7 @@ TEST_P(RetakenCall, BlockingEndsWithAP) {
     });
 }
 
-TEST_P(RetakenCall, APoolWithoutAP) {
+TEST_P(RetakenCall, ABlockingPoolWorksWithoutAP) {
     blocking_pool pool("narrow", 1);
     std::atomic<int> made = 0;
     std::atomic<int> inside = 0;
@@ -108,7 +108,7 @@ TEST_P(RetakenCall, APoolWithoutAP) {
 
 // ---- Pins.
 
-TEST_P(RetakenCall, PinsAreMadeAndDroppedWithoutAP) {
+TEST_P(RetakenCall, PinsWorkWithoutAP) {
     std::atomic<int> moves = 0;
     const int rounds = scaled(40);
     among_a_crowd([&] {
@@ -138,7 +138,7 @@ TEST_P(RetakenCall, PinsAreMadeAndDroppedWithoutAP) {
     EXPECT_EQ(moves, 0);
 }
 
-TEST_P(RetakenCall, PinnedOnesComeBackOnTheirThread) {
+TEST_P(RetakenCall, PinnedGsResumeOnTheirThread) {
     constexpr int n = 4;
     const int rounds = scaled(30);
     std::atomic<int> moves = 0;
@@ -175,7 +175,7 @@ TEST_P(RetakenCall, PinnedOnesComeBackOnTheirThread) {
 
 // ---- Other runtimes.
 
-TEST_P(RetakenCall, TalksToAnotherRuntime) {
+TEST_P(RetakenCall, CommunicatesWithAnotherRuntime) {
     runtime other({.procs = 2, .name = "other"});
     const int n = scaled(60);
     int sum = 0;
@@ -230,7 +230,7 @@ TEST_P(RetakenCall, DumpsListItOnce) {
 
 // ---- Stopped.
 
-TEST_P(RetakenCall, ItsRuntimeStopsAtOnceWhenItComesBack) {
+TEST_P(RetakenCall, ItsRuntimeStopsAtOnceWhenTheCallReturns) {
     const int rounds = scaled(10);
     for (int round = 0; round < rounds; ++round) {
         std::atomic<int> ran = 0;

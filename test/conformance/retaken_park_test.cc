@@ -34,7 +34,7 @@ protected:
 
 WEFT_SWEEP_OVER(RetakenPark, 1U, 2U, 4U);
 
-TEST_P(RetakenPark, YieldsAndGetsAPBack) {
+TEST_P(RetakenPark, AYieldReturnsWithAP) {
     among_a_crowd([] {
         for (int i = 0; i < scaled(40); ++i) {
             lose_p();
@@ -47,7 +47,7 @@ TEST_P(RetakenPark, YieldsAndGetsAPBack) {
 }
 
 // A checkpoint is a preemption point for a G that computes: it waits there for its turn.
-TEST_P(RetakenPark, CheckpointsGiveItAPBack) {
+TEST_P(RetakenPark, ACheckpointReturnsWithAP) {
     among_a_crowd([] {
         for (int i = 0; i < scaled(40); ++i) {
             lose_p();
@@ -62,7 +62,7 @@ TEST_P(RetakenPark, CheckpointsGiveItAPBack) {
     });
 }
 
-TEST_P(RetakenPark, TalksOverChannels) {
+TEST_P(RetakenPark, ChannelsWorkWithoutAP) {
     const int n = scaled(60);
     for (const std::size_t capacity : {0U, 1U, 4U}) {
         tally seen(static_cast<std::size_t>(n));
@@ -94,7 +94,7 @@ TEST_P(RetakenPark, TalksOverChannels) {
     }
 }
 
-TEST_P(RetakenPark, LocksWhatIsLocked) {
+TEST_P(RetakenPark, WaitsForAMutexWithoutAP) {
     constexpr int gs = 4;
     const int rounds = scaled(15);
     long inside = 0;  // guarded by m
@@ -118,7 +118,7 @@ TEST_P(RetakenPark, LocksWhatIsLocked) {
     EXPECT_EQ(inside, long{gs} * rounds);
 }
 
-TEST_P(RetakenPark, SleepsAtLeastAsLongAsItIsTold) {
+TEST_P(RetakenPark, SleepIsNeverEarlyWithoutAP) {
     among_a_crowd([] {
         for (int i = 0; i < scaled(30); ++i) {
             lose_p();
@@ -130,7 +130,7 @@ TEST_P(RetakenPark, SleepsAtLeastAsLongAsItIsTold) {
     });
 }
 
-TEST_P(RetakenPark, SelectsAmongSeveral) {
+TEST_P(RetakenPark, SelectWorksWithoutAP) {
     const int n = scaled(90);
     tally sent(static_cast<std::size_t>(n));
     tally got(static_cast<std::size_t>(n));
@@ -169,7 +169,7 @@ TEST_P(RetakenPark, SelectsAmongSeveral) {
 
 // ---- Interrupted.
 
-TEST_P(RetakenPark, DeadlinesPassAroundIt) {
+TEST_P(RetakenPark, ADeadlineEndsAWaitWithoutAP) {
     among_a_crowd([] {
         const chan<int> silent;
         for (int i = 0; i < scaled(30); ++i) {
@@ -199,7 +199,7 @@ TEST_P(RetakenPark, DeadlinesPassAroundIt) {
     });
 }
 
-TEST_P(RetakenPark, CancellationReachesIt) {
+TEST_P(RetakenPark, ACancellationEndsAWaitWithoutAP) {
     std::atomic<int> cancelled_waits = 0;
     const int rounds = scaled(30);
     among_a_crowd([&] {
@@ -234,7 +234,7 @@ TEST_P(RetakenPark, CancellationReachesIt) {
     EXPECT_EQ(cancelled_waits, 2 * rounds);
 }
 
-TEST_P(RetakenPark, AScopeJoinsThem) {
+TEST_P(RetakenPark, AScopeJoinsGreenThreadsWithoutAP) {
     std::atomic<int> ended = 0;
     const int n = scaled(40);
     among_a_crowd([&] {
@@ -254,7 +254,7 @@ TEST_P(RetakenPark, AScopeJoinsThem) {
 
 // ---- A runtime that ends.
 
-TEST_P(RetakenPark, StopWaitsUntilItComesBack) {
+TEST_P(RetakenPark, StopWaitsUntilItParks) {
     std::atomic<bool> lost = false;
     std::atomic<bool> ended = false;
     {

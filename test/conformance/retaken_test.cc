@@ -49,7 +49,7 @@ TEST_P(Retaken, IsCounted) {
     EXPECT_GT(after.yield_requests, before.yield_requests);
 }
 
-TEST_P(Retaken, StaysWhoAndWhereItIs) {
+TEST_P(Retaken, KeepsItsIdentityAndThread) {
     const crowd busy(rt());
     rt().run([] {
         static const local<int> mine([] { return 1; });
@@ -105,7 +105,7 @@ TEST_P(Retaken, StartsGreenThreads) {
     EXPECT_EQ(thread_changes, 0) << "nothing of that waits";
 }
 
-TEST_P(Retaken, SendsAndReceivesWhereItNeedNotWait) {
+TEST_P(Retaken, SendsAndReceivesWithoutWaiting) {
     constexpr int capacity = 16;
     const int n = scaled(800);
     tally sent(static_cast<std::size_t>(2 * n));
@@ -138,7 +138,7 @@ TEST_P(Retaken, SendsAndReceivesWhereItNeedNotWait) {
 }
 
 // Each of these wakes its waiter now and then: exactly one waiter, exactly once.
-TEST_P(Retaken, WakesWhoWaits) {
+TEST_P(Retaken, WakesWaiters) {
     const int n = scaled(40);
     std::atomic<int> woken = 0;
     without_p([&] {
@@ -249,7 +249,7 @@ TEST_P(Retaken, ThrowsAndCatches) {
     EXPECT_EQ(caught, n);
 }
 
-TEST_P(Retaken, ReturnsWithoutOne) {
+TEST_P(Retaken, ReturnsWithoutAP) {
     const int n = scaled(100);
     std::atomic<int> ended = 0;
     {

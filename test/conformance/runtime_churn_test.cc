@@ -83,7 +83,7 @@ int churn(unsigned procs, int rounds) {
 }
 
 // A leak of one per round would be a thousand.
-TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
+TEST_P(RuntimeChurn, ManyShortLivedRuntimesLeaveNothing) {
     leak_on_purpose();  // the frames of sleepers
     const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
     constexpr int warm_up = 20;  // allocator arenas, cached stacks of threads
@@ -101,7 +101,7 @@ TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
 }
 
 // The fault handler scans the stacks of all runtimes, while some of them are being destroyed.
-TEST_P(RuntimeChurn, WhileStacksGrowElsewhere) {
+TEST_P(RuntimeChurn, MayRaceWithStackGrowthInOtherRuntimes) {
     const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
     std::atomic<bool> over = false;
     std::vector<std::thread> makers;

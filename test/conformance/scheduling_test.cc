@@ -53,7 +53,7 @@ TEST_P(Scheduling, YieldLetsOthersProgress) {
     EXPECT_EQ(turns, 1000);
 }
 
-TEST_P(Scheduling, YieldSaysWhetherAnotherOneRan) {
+TEST_P(Scheduling, YieldOfALoneGReturnsFalse) {
     EXPECT_FALSE(rt().run([] { return weft::yield(); }));  // alone
 }
 
@@ -70,7 +70,7 @@ TEST_P(OneProcessor, YieldLetsThousandsOfOthersRunFirst) {
     });
 }
 
-TEST_P(OneProcessor, YieldSaysThatAnotherOneRan) {
+TEST_P(OneProcessor, YieldReturnsTrueIfAnotherGRan) {
     const bool other_ran = rt().run([] {
         bool ran = false;
         go([&ran] { ran = true; });
@@ -95,7 +95,7 @@ TEST_P(OneProcessor, TheNewestRunsFirstAndTheOthersInOrder) {
     EXPECT_EQ(order, expected);
 }
 
-TEST_P(OneProcessor, YieldersTakeTurns) {
+TEST_P(OneProcessor, YieldersRunInRoundRobin) {
     constexpr std::size_t yielders = 5;
     const std::vector<std::size_t> order = rt().run([] {
         std::vector<std::size_t> turns;
@@ -166,7 +166,7 @@ TEST_P(Scheduling, EveryProcessorRunsAgainAfterAPause) {
 }
 
 // Just after a burst of work for all, when the Ms are about to go idle.
-TEST_P(Scheduling, EveryProcessorRunsAgainAtTheEdgeOfSleep) {
+TEST_P(Scheduling, EveryProcessorRunsAgainWhileGoingIdle) {
     const int tries = scaled(10);
     rt().run([this, tries] {
         for (int i = 0; i < tries; ++i) {
@@ -192,7 +192,7 @@ TEST_P(Scheduling, WorkQueuedBehindAComputationRunsElsewhere) {
     });
 }
 
-TEST_P(Scheduling, WorkFromAPlainThreadGetsInBetweenYielders) {
+TEST_P(Scheduling, WorkOfAPlainThreadRunsBetweenYielders) {
     std::atomic<bool> stop = false;
     const unsigned yielders = 2 * procs();
     for (unsigned i = 0; i < yielders; ++i) {
@@ -269,7 +269,7 @@ protected:
     std::atomic<bool> stop_{false};
 };
 
-TEST_F(ChainOfHandOffs, OfAPairByChannelsEndsWithItsTimeSlice) {
+TEST_F(ChainOfHandOffs, APairOnChannelsEndsWithItsTimeSlice) {
     const chan<int> ping;
     const chan<int> pong;
     const int pieces = pieces_before_the_third([&](wait_group& all) {
@@ -291,7 +291,7 @@ TEST_F(ChainOfHandOffs, OfAPairByChannelsEndsWithItsTimeSlice) {
     EXPECT_LE(pieces, most_pieces);
 }
 
-TEST_F(ChainOfHandOffs, OfGreenThreadsThatStartEachOtherEndsWithItsTimeSlice) {
+TEST_F(ChainOfHandOffs, AChainOfStartsEndsWithItsTimeSlice) {
     std::function<void()> run;
     const int pieces = pieces_before_the_third([&](wait_group& all) {
         run = [&] {
@@ -303,7 +303,7 @@ TEST_F(ChainOfHandOffs, OfGreenThreadsThatStartEachOtherEndsWithItsTimeSlice) {
     EXPECT_LE(pieces, most_pieces);
 }
 
-TEST_F(ChainOfHandOffs, OfYieldersThatStartEachOtherEndsWithItsTimeSlice) {
+TEST_F(ChainOfHandOffs, AChainOfStartingYieldersEndsWithItsTimeSlice) {
     std::function<void()> run;
     const int pieces = pieces_before_the_third([&](wait_group& all) {
         run = [&] {
@@ -317,7 +317,7 @@ TEST_F(ChainOfHandOffs, OfYieldersThatStartEachOtherEndsWithItsTimeSlice) {
 }
 
 // Each piece ends in a wait, so the timer is noticed. The G it wakes is queued behind the chain.
-TEST_F(ChainOfHandOffs, DoesNotHoldUpASleeper) {
+TEST_F(ChainOfHandOffs, DoesNotStarveASleeper) {
     runtime rt({.procs = 1, .slice = slice});
     const int late = rt.run([&] {
         std::array<event, 3> turn;
@@ -349,7 +349,7 @@ TEST_F(ChainOfHandOffs, DoesNotHoldUpASleeper) {
 }
 
 // A G that a plain thread starts waits in the global queue.
-TEST_F(ChainOfHandOffs, LetsWhatAPlainThreadStartsHaveItsTurn) {
+TEST_F(ChainOfHandOffs, DoesNotStarveAGStartedByAPlainThread) {
     runtime rt({.procs = 1, .slice = slice});
     const int pieces = rt.run([&] {
         std::function<void()> run;
@@ -380,7 +380,7 @@ TEST_F(ChainOfHandOffs, LetsWhatAPlainThreadStartsHaveItsTurn) {
 }
 
 // A pair that computes a millisecond per turn does not keep a pair with short turns from running.
-TEST_P(OneProcessor, AHeavyPairAndALightPairBothHaveTheirTurns) {
+TEST_P(OneProcessor, AHeavyPairDoesNotStarveALightPair) {
     std::atomic<int> heavy = 0;
     std::atomic<int> light = 0;
     rt().run([&] {
@@ -413,7 +413,7 @@ TEST_P(OneProcessor, AHeavyPairAndALightPairBothHaveTheirTurns) {
     EXPECT_GT(light, heavy / 20);
 }
 
-TEST_P(Scheduling, AGreenThreadThatComputesAndYieldsStarvesNobody) {
+TEST_P(Scheduling, AComputingYielderStarvesNoOther) {
     rt().run([this] {
         std::atomic<bool> stop = false;
         wait_group all;
@@ -439,7 +439,7 @@ TEST_P(Scheduling, AGreenThreadThatComputesAndYieldsStarvesNobody) {
     });
 }
 
-TEST_P(Scheduling, CheckpointLetsOthersInWhenTheSliceIsOver) {
+TEST_P(Scheduling, CheckpointYieldsAtTheEndOfTheTimeSlice) {
     rt().run([this] {
         std::atomic<bool> stop = false;
         wait_group all;
@@ -494,7 +494,7 @@ TEST(ManyProcessors, ARuntimeWith1024ProcessorsStartsAndRuns) {
     EXPECT_EQ(ran, 5000);
 }
 
-TEST_P(Scheduling, TheRuntimeHasTheProcessorsItWasGiven) {
+TEST_P(Scheduling, TheRuntimeHasTheRequestedProcessors) {
     EXPECT_EQ(rt().procs(), procs());
     EXPECT_EQ(rt().stats().procs, procs());
 }

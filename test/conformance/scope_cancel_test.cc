@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 using ScopeCancel = procs_test;
 WEFT_SWEEP(ScopeCancel);
 
-TEST_P(ScopeCancel, ItsFunctionMayCancelAndTheScopeEndsAsIfAllHadReturned) {
+TEST_P(ScopeCancel, ItsFunctionMayCancelAndTheScopeEndsNormally) {
     std::atomic<int> cancelled_waits = 0;
     rt().run([&] {
         scope([&](task_scope& s) {
@@ -92,7 +92,7 @@ TEST_P(ScopeCancel, APlainThreadAndAnotherRuntimeMayCancel) {
 }
 
 // A function with a result: an interrupted one throws, any other returns its value.
-TEST_P(ScopeCancel, AFunctionWithAResult) {
+TEST_P(ScopeCancel, ACancelledFunctionMayReturnItsResult) {
     rt().run([] {
         EXPECT_EQ(scope([](task_scope& s) {
                       s.go(wait_for_ever);
@@ -114,7 +114,7 @@ TEST_P(ScopeCancel, AFunctionWithAResult) {
     });
 }
 
-TEST_P(ScopeCancel, ARealExceptionAfterItIsThrown) {
+TEST_P(ScopeCancel, AnotherExceptionAfterCancellationIsThrown) {
     rt().run([] {
         EXPECT_THROW(scope([](task_scope& s) {
                          s.go([] {
@@ -130,7 +130,7 @@ TEST_P(ScopeCancel, ARealExceptionAfterItIsThrown) {
     });
 }
 
-TEST_P(ScopeCancel, WhoIsStartedAfterItRunsUntilItsFirstWait) {
+TEST_P(ScopeCancel, AGreenThreadStartedAfterItRunsUntilItsFirstWait) {
     std::atomic<int> started = 0;
     std::atomic<int> beyond = 0;
     rt().run([&] {
@@ -154,7 +154,7 @@ TEST_P(ScopeCancel, WhoIsStartedAfterItRunsUntilItsFirstWait) {
     EXPECT_EQ(beyond, 0);
 }
 
-TEST_P(ScopeCancel, AScopeWithinACancelledContextIsBornCancelled) {
+TEST_P(ScopeCancel, AScopeInACancelledContextStartsCancelled) {
     std::atomic<int> cancelled_waits = 0;
     rt().run([&] {
         scope([&](task_scope& outer) {
@@ -181,7 +181,7 @@ TEST_P(ScopeCancel, AScopeWithinACancelledContextIsBornCancelled) {
 }
 
 // A scope that is interrupted from outside throws that, even if its function did not wait.
-TEST_P(ScopeCancel, InterruptedFromAroundItThrowsThat) {
+TEST_P(ScopeCancel, AnOuterInterruptionIsRethrown) {
     std::stop_source source;
     std::optional<future<ending>> f;
     park(2, [&] {
@@ -215,7 +215,7 @@ TEST_P(ScopeCancel, ADeadlineAroundItReachesItsGreenThreads) {
     EXPECT_EQ(late, 5);
 }
 
-TEST_P(ScopeCancel, OneOfItsFuturesMayBeCancelledAlone) {
+TEST_P(ScopeCancel, ASingleFutureOfAScopeMayBeCancelled) {
     rt().run([] {
         scope([](task_scope& s) {
             auto one = s.async(wait_for_ever);
@@ -339,7 +339,7 @@ TEST_P(DeepScopes, TheInnermostMayCancelTheOutermost) {
     EXPECT_EQ(ended_, depth_);
 }
 
-TEST_P(DeepScopes, AnExceptionTravelsAllTheWayUp) {
+TEST_P(DeepScopes, AnExceptionReachesTheOutermost) {
     EXPECT_THROW(rt().run([&] { descend(0, [] { throw std::out_of_range("from the depth"); }); }), std::out_of_range);
     EXPECT_EQ(ended_, depth_);
 }

@@ -55,7 +55,7 @@ TEST_P(ScopeException, TheFirstExceptionCancelsTheOthersAndIsThrown) {
     }
 }
 
-TEST_P(ScopeException, AFurtherExceptionIsReportedAsThatOfAScope) {
+TEST_P(ScopeException, TheReportOfAFurtherExceptionNamesTheScope) {
     const std::string reported = stderr_of([&] {
         rt().run([] {
             EXPECT_THROW(scope([](task_scope& s) {
@@ -73,7 +73,7 @@ TEST_P(ScopeException, AFurtherExceptionIsReportedAsThatOfAScope) {
               "in the green thread): the second\n");
 }
 
-TEST_P(ScopeException, OfTwoExceptionsTheFirstIsThrownAndTheOtherOneCountedAndReported) {
+TEST_P(ScopeException, FurtherExceptionsAreCountedAndReported) {
     const hook_counter hook;
     rt().run([] {
         EXPECT_THROW(scope([](task_scope& s) {
@@ -90,7 +90,7 @@ TEST_P(ScopeException, OfTwoExceptionsTheFirstIsThrownAndTheOtherOneCountedAndRe
     EXPECT_EQ(hook.others(), 0);
 }
 
-TEST_P(ScopeException, ConsequencesAreNeitherCountedNorReported) {
+TEST_P(ScopeException, CausedCancellationsAreNeitherCountedNorReported) {
     const hook_counter hook;
     rt().run([] {
         EXPECT_THROW(scope([](task_scope& s) {
@@ -116,7 +116,7 @@ TEST_P(ScopeException, ConsequencesAreNeitherCountedNorReported) {
     EXPECT_EQ(hook.errors() + hook.others(), 0);
 }
 
-TEST_P(ScopeException, NoneOfManyExceptionsIsLost) {
+TEST_P(ScopeException, EveryFurtherExceptionIsReported) {
     const hook_counter hook;
     const int n = scaled(500);
     int thrown = 0;
@@ -176,7 +176,7 @@ TEST_P(ScopeException, ACaughtExceptionStaysInside) {
 }
 
 // A wait inside that was interrupted for a reason of its own throws an ordinary exception.
-TEST_P(ScopeException, AnInterruptionThatItDidNotCauseIsAnExceptionAsAnyOther) {
+TEST_P(ScopeException, AnUnrelatedInterruptionCountsAsAnException) {
     rt().run([] {
         EXPECT_EQ(ending_of([] {
                       scope([](task_scope& s) {
@@ -201,7 +201,7 @@ TEST_P(ScopeException, AnInterruptionThatItDidNotCauseIsAnExceptionAsAnyOther) {
 
 // ---- Futures of a scope.
 
-TEST_P(ScopeException, AnExceptionOfItsFuturesIsTheirAffair) {
+TEST_P(ScopeException, AnExceptionOfAFutureDoesNotCancelTheScope) {
     rt().run([] {
         scope([](task_scope& s) {
             auto failed = s.async([]() -> int { throw std::out_of_range("frayed"); });
@@ -237,7 +237,7 @@ TEST_P(ScopeException, ItsFuturesMayOutliveIt) {
     });
 }
 
-TEST_P(ScopeException, DroppedFuturesOfAScopeThatIsCancelledOrOutOfTimeAreNotReported) {
+TEST_P(ScopeException, DroppedFuturesOfACancelledScopeAreNotReported) {
     const hook_counter hook;
     rt().run([] {
         scope([](task_scope& s) {

@@ -60,7 +60,7 @@ TEST_P(Scope, EndsWhenAllItsGreenThreadsHaveEnded) {
     });
 }
 
-TEST_P(Scope, WithoutGreenThreadsItIsItsFunction) {
+TEST_P(Scope, WithoutGreenThreadsItOnlyCallsItsFunction) {
     int target = 0;
     EXPECT_EQ(scope([](task_scope&) { return 4; }), 4);
     EXPECT_EQ(&scope([&](task_scope&) -> int& { return target; }), &target);
@@ -94,7 +94,7 @@ TEST_P(Scope, ItsGreenThreadsMayStartOthersInIt) {
     EXPECT_EQ(ran, 10);
 }
 
-TEST_P(Scope, WhatTheFunctionsHeldIsGoneWhenItEnds) {
+TEST_P(Scope, TheFunctionsAreDestroyedWhenItEnds) {
     const long before = tracked::alive();
     const int rounds = scaled(300);
     rt().run([&] {
@@ -115,7 +115,7 @@ TEST_P(Scope, WhatTheFunctionsHeldIsGoneWhenItEnds) {
     });
 }
 
-TEST_P(Scope, NestsWithinOneGreenThreadAndAcrossThem) {
+TEST_P(Scope, NestsInAndAcrossGreenThreads) {
     std::atomic<int> leaves = 0;
     rt().run([&] {
         const std::function<void(int)> split = [&](int depth) {
@@ -134,7 +134,7 @@ TEST_P(Scope, NestsWithinOneGreenThreadAndAcrossThem) {
 }
 
 // Green threads of a plain thread run on the default runtime.
-TEST_P(Scope, APlainThreadHasScopesToo) {
+TEST_P(Scope, APlainThreadMayUseScopes) {
     std::atomic<int> ran = 0;
     scope([&](task_scope& s) {
         for (int i = 0; i < 20; ++i) {
@@ -154,7 +154,7 @@ TEST_P(Scope, APlainThreadHasScopesToo) {
     eventually([] { return stats().live == 0; });
 }
 
-TEST_P(Scope, TheDumpTellsWhoWaitsForItsEnd) {
+TEST_P(Scope, TheDumpShowsTheWaitForItsEnd) {
     const chan<int> gate;
     park_off_thread(2, [&] { rt().go([&] { scope([&](task_scope& s) { s.go([&] { gate.recv(); }); }); }); });
     const std::string report = written_by([&](int fd) { rt().dump(fd); });
@@ -162,7 +162,7 @@ TEST_P(Scope, TheDumpTellsWhoWaitsForItsEnd) {
     gate.send(1);
 }
 
-TEST_P(Scope, AGreenThreadThatCannotBeStartedEndsItInOrder) {
+TEST_P(Scope, AFailedStartEndsTheScopeInOrder) {
     std::atomic<int> ran = 0;
     rt().run([&] {
         EXPECT_THROW(scope([&](task_scope& s) {

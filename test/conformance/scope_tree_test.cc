@@ -82,7 +82,7 @@ private:
     }
 };
 
-TEST_P(ScopeTree, ACancellationReachesWhatIsBelowItAndNotShielded) {
+TEST_P(ScopeTree, ACancellationReachesUnshieldedDescendants) {
     const int rounds = scaled(200);
     prng random(announced_seed());
     for (int i = 0; i < rounds; ++i) {
@@ -103,7 +103,7 @@ TEST_P(ScopeTree, ACancellationReachesWhatIsBelowItAndNotShielded) {
 
 // ---- Two causes.
 
-TEST_P(ScopeTree, WhatWasCancelledStaysCancelledWhenItsTimeIsUp) {
+TEST_P(ScopeTree, ATimeoutDoesNotReplaceACancellation) {
     std::stop_source source;
     rt().run([&] {
         with_timeout(2ms, [&] {
@@ -120,7 +120,7 @@ TEST_P(ScopeTree, WhatWasCancelledStaysCancelledWhenItsTimeIsUp) {
 }
 
 // After a timeout, waits may report a cancellation, which is the more general reason.
-TEST_P(ScopeTree, WhatIsOutOfTimeIsCancelledWhenThatComesToo) {
+TEST_P(ScopeTree, ACancellationReplacesATimeout) {
     std::stop_source source;
     rt().run([&] {
         with_stop_token(source.get_token(), [&] {
@@ -134,7 +134,7 @@ TEST_P(ScopeTree, WhatIsOutOfTimeIsCancelledWhenThatComesToo) {
     });
 }
 
-TEST_P(ScopeTree, WithTwoCausesAtOnceOneOfThemStrikesEachTime) {
+TEST_P(ScopeTree, WithTwoRacingCausesEveryWaitThrowsOne) {
     const int rounds = scaled(300);
     rt().run([rounds] {
         for (int i = 0; i < rounds; ++i) {
@@ -158,7 +158,7 @@ TEST_P(ScopeTree, WithTwoCausesAtOnceOneOfThemStrikesEachTime) {
 }
 
 // The tokens agree with the wait's result, also those of outer contexts.
-TEST_P(ScopeTree, WhoWasInterruptedFindsTheTokenStopped) {
+TEST_P(ScopeTree, TheTokenIsStoppedAfterAnInterruptedWait) {
     const int rounds = scaled(500);
     std::atomic<int> wrong = 0;
     rt().run([&] {
@@ -192,7 +192,7 @@ TEST_P(ScopeTree, WhoWasInterruptedFindsTheTokenStopped) {
 
 // ---- Many at the same moment.
 
-TEST_P(ScopeTree, ManyCancelAtTheSameMoment) {
+TEST_P(ScopeTree, ManyThreadsCancelAtTheSameTime) {
     const int n = scaled(100);
     std::vector<future<ending>> f;
     park(static_cast<uint64_t>(n), [&] {
@@ -237,7 +237,7 @@ TEST_P(ScopeTree, CancellationsThatCauseEachOtherDoNotHang) {
 }
 
 // Parts of a tree come and go while it is cancelled from the top.
-TEST_P(ScopeTree, GrowingAndCancellingAtTheSameTime) {
+TEST_P(ScopeTree, AGrowingTreeMayBeCancelled) {
     const int rounds = scaled(200);
     rt().run([rounds] {
         prng random(5);
@@ -263,7 +263,7 @@ TEST_P(ScopeTree, GrowingAndCancellingAtTheSameTime) {
 
 // ---- Contexts that have ended leave no trace.
 
-TEST_P(ScopeTree, WhatHasEndedIsNotReached) {
+TEST_P(ScopeTree, ACancellationIgnoresEndedContexts) {
     rt().run([] {
         std::stop_source source;
         with_stop_token(source.get_token(), [&] {

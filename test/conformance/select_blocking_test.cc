@@ -146,7 +146,7 @@ TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
 
 // A select that waits twice on one channel and is served by another removes both of its waiters,
 // and no others.
-TEST_P(SelectBlocking, OneChannelTwiceInASelect) {
+TEST_P(SelectBlocking, AChannelListedTwiceIsRemovedFromBothCases) {
     const chan<int> c;
     const chan<int> d;
     std::atomic<int> served = 0;
@@ -161,7 +161,7 @@ TEST_P(SelectBlocking, OneChannelTwiceInASelect) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-TEST_P(SelectBlocking, OneChannelManyTimesIsServedOnce) {
+TEST_P(SelectBlocking, AChannelListedManyTimesIsServedOnce) {
     const int rounds = scaled(300);
     for (int i = 0; i < rounds; ++i) {
         const chan<int> c;
@@ -180,7 +180,7 @@ TEST_P(SelectBlocking, OneChannelManyTimesIsServedOnce) {
 }
 
 // Closing a channel finds a select several times in its queue, and wakes it once.
-TEST_P(SelectBlocking, ClosingAChannelThatASelectWaitsForManyTimes) {
+TEST_P(SelectBlocking, ClosingAChannelListedManyTimesWakesOnce) {
     const chan<int> c;
     const chan<int> d;
     std::atomic<int> closed = 0;
@@ -204,7 +204,7 @@ TEST_P(SelectBlocking, ClosingAChannelThatASelectWaitsForManyTimes) {
     EXPECT_EQ(thrown, 0);
 }
 
-TEST_P(SelectBlocking, ASendThatIsClosedWhileItWaitsThrows) {
+TEST_P(SelectBlocking, CloseDuringAWaitingSendThrows) {
     const chan<int> c;
     const chan<int> d;
     std::atomic<int> thrown = 0;
@@ -232,7 +232,7 @@ TEST_P(SelectBlocking, ASendThatIsClosedWhileItWaitsThrows) {
 }
 
 // Two selects that offer both directions of one channel meet each other. One never meets itself.
-TEST_P(SelectBlocking, BothDirectionsOfOneChannelMeetOthersButNotThemselves) {
+TEST_P(SelectBlocking, BothDirectionsMeetOthersButNotThemselves) {
     const int each = scaled(5000);
     for (const std::size_t cap : {0U, 10U}) {
         std::atomic<int> mistakes = 0;
@@ -260,7 +260,7 @@ TEST_P(SelectBlocking, BothDirectionsOfOneChannelMeetOthersButNotThemselves) {
     }
 }
 
-TEST_P(SelectBlocking, AloneBothDirectionsOfAnUnbufferedChannelWait) {
+TEST_P(SelectBlocking, BothDirectionsAloneBlockOnAnUnbufferedChannel) {
     const chan<int> c;
     std::optional<future<std::size_t>> lonely;
     park(1, [&] {
@@ -274,7 +274,7 @@ TEST_P(SelectBlocking, AloneBothDirectionsOfAnUnbufferedChannelWait) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-TEST_P(SelectBlocking, SelectsOverThePairsOfThreeChannelsInAllOrders) {
+TEST_P(SelectBlocking, OverlappingSelectsInAllOrdersDoNotDeadlock) {
     const int each = scaled(1000);
     const std::array<chan<int>, 3> c;
     std::atomic<long> sent = 0;
@@ -304,7 +304,7 @@ TEST_P(SelectBlocking, SelectsOverThePairsOfThreeChannelsInAllOrders) {
     EXPECT_EQ(received, sent);
 }
 
-TEST_P(SelectBlocking, WithoutACaseThatCanHappenItWaitsForEver) {
+TEST_P(SelectBlocking, WithoutAPossibleCaseItBlocksForEver) {
     std::vector<future<void>> waiting;
     const chan<int> nil = chan<int>::nil();
     park_off_thread(3, [&] {
@@ -323,7 +323,7 @@ TEST_P(SelectBlocking, WithoutACaseThatCanHappenItWaitsForEver) {
     for (future<void>& w : waiting) EXPECT_THROW(w.get(), cancelled);
 }
 
-TEST_P(SelectBlocking, TheDumpSaysThatItSelects) {
+TEST_P(SelectBlocking, TheDumpShowsTheSelect) {
     const chan<int> c;
     park_off_thread(1, [&] { rt().go([&] { select(on_recv(c, [](auto) {}), on_send(c, 1, [] {})); }); });
     const std::string report = written_by([&](int fd) { rt().dump(fd); });
@@ -333,7 +333,7 @@ TEST_P(SelectBlocking, TheDumpSaysThatItSelects) {
 }
 
 // A losing case leaves neither memory nor a waiter.
-TEST_P(SelectBlocking, ALongLoopOfSelectsDoesNotGrow) {
+TEST_P(SelectBlocking, ManySelectsUseNoMoreMemory) {
     const int rounds = scaled(100'000);
     const chan<int> busy;
     const chan<int> silent;

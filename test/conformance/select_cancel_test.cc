@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using SelectCancel = procs_test;
 WEFT_SWEEP(SelectCancel);
 
-TEST_P(SelectCancel, ACancellationIsOneOfTheCasesIfAsked) {
+TEST_P(SelectCancel, ACancellationMayBeACase) {
     const chan<int> c;
     std::optional<future<std::size_t>> f;
     std::atomic<int> called = 0;
@@ -42,7 +42,7 @@ TEST_P(SelectCancel, ACancellationIsOneOfTheCasesIfAsked) {
     EXPECT_EQ(c.try_recv().status, chan_status::would_block);
 }
 
-TEST_P(SelectCancel, ADeadlineAroundItIsACancellationForItToo) {
+TEST_P(SelectCancel, AnOuterDeadlineCountsAsACancellation) {
     rt().run([] {
         const chan<int> c;
         EXPECT_EQ(with_timeout(300us, [&] { return select(recv(c), cancellation()).index(); }), 1U);
@@ -53,7 +53,7 @@ TEST_P(SelectCancel, ADeadlineAroundItIsACancellationForItToo) {
     });
 }
 
-TEST_P(SelectCancel, WhatIsReadyComesBeforeACancellation) {
+TEST_P(SelectCancel, AReadyCasePrecedesACancellation) {
     const int rounds = scaled(500);
     rt().run([rounds] {
         const chan<int> c(1);
@@ -69,7 +69,7 @@ TEST_P(SelectCancel, WhatIsReadyComesBeforeACancellation) {
     });
 }
 
-TEST_P(SelectCancel, WithoutACancellationTheCaseNeverHappens) {
+TEST_P(SelectCancel, WithoutACancellationTheCaseIsNeverChosen) {
     rt().run([] {
         EXPECT_EQ(select(cancellation(), timeout(1ms)).index(), 1U);
         EXPECT_EQ(shield([] { return select(cancellation(), timeout(1ms)).index(); }), 1U);
@@ -87,7 +87,7 @@ TEST_P(SelectCancel, ItsFunctionRunsInTheCancelledContext) {
     });
 }
 
-TEST_P(SelectCancel, APlainThreadTakesACancellationAsACase) {
+TEST_P(SelectCancel, APlainThreadMayUseTheCase) {
     std::stop_source source;
     const chan<int> c;
     std::atomic<std::size_t> chosen = 99;
@@ -99,7 +99,7 @@ TEST_P(SelectCancel, APlainThreadTakesACancellationAsACase) {
 }
 
 // A select with nothing but on_cancel waits for its own cancellation.
-TEST_P(SelectCancel, NothingButACancellation) {
+TEST_P(SelectCancel, ACancellationMayBeTheOnlyCase) {
     std::optional<future<std::size_t>> f;
     park(1, [&] { f = rt().async([] { return select(on_cancel([] {})); }); });
     EXPECT_FALSE(f->is_ready());
@@ -109,7 +109,7 @@ TEST_P(SelectCancel, NothingButACancellation) {
 
 // The cancellation comes at the moment of a hand-off. Either the value has been received, or it is
 // still with the sender.
-TEST_P(SelectCancel, ACancellationThatRacesWithAHandOverLosesNothing) {
+TEST_P(SelectCancel, ACancellationRacingWithAHandOffLosesNothing) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;
     const auto race = [&](auto start) {

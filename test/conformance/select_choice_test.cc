@@ -209,7 +209,7 @@ TEST_P(SelectChoice, TwoSendersThatNeverPauseAreServedEquallyOften) {
     });
 }
 
-TEST_P(SelectChoice, SelectFirstTakesTheFirstThatIsReady) {
+TEST_P(SelectChoice, SelectFirstTakesTheFirstReadyCase) {
     const int trials = scaled(500);
     rt().run([trials] {
         const auto ignore = [](auto) {};

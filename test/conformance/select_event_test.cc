@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using SelectEvent = procs_test;
 WEFT_SWEEP(SelectEvent);
 
-TEST_P(SelectEvent, AnEventThatIsSetIsReadyAtOnce) {
+TEST_P(SelectEvent, ASetEventIsReadyAtOnce) {
     rt().run([] {
         event e;
         const chan<int> c;
@@ -39,7 +39,7 @@ TEST_P(SelectEvent, AnEventThatIsSetIsReadyAtOnce) {
     });
 }
 
-TEST_P(SelectEvent, SettingItEndsTheWaitOfAllWhoSelect) {
+TEST_P(SelectEvent, SetWakesAllSelects) {
     event e;
     const chan<int> c;
     std::atomic<int> told = 0;
@@ -53,7 +53,7 @@ TEST_P(SelectEvent, SettingItEndsTheWaitOfAllWhoSelect) {
 }
 
 // A select counts as a waiter: a reset right after the set does not undo its wake-up.
-TEST_P(SelectEvent, ASetThatIsResetAtOnceIsSeen) {
+TEST_P(SelectEvent, AResetDoesNotRevokeTheWakeUp) {
     event e;
     std::atomic<bool> told = false;
     park(1, [&] { rt().go([&] { told = select(ready(e), recv(chan<int>::nil())).index() == 0; }); });
@@ -63,7 +63,7 @@ TEST_P(SelectEvent, ASetThatIsResetAtOnceIsSeen) {
     EXPECT_TRUE(told);
 }
 
-TEST_P(SelectEvent, AnEventThatLosesCanStillBeWaitedForAndDestroyed) {
+TEST_P(SelectEvent, ALosingEventCanBeWaitedForAndDestroyed) {
     const chan<int> c;
     std::optional<event> e(std::in_place);
     std::atomic<bool> lost = false;
@@ -76,7 +76,7 @@ TEST_P(SelectEvent, AnEventThatLosesCanStillBeWaitedForAndDestroyed) {
     e.reset();
 }
 
-TEST_P(SelectEvent, ACancelledSelectLeavesNothingInIt) {
+TEST_P(SelectEvent, ACancelledSelectLeavesNoWaiterInTheEvent) {
     event e;
     std::optional<future<ending>> f;
     park(1, [&] {
@@ -88,7 +88,7 @@ TEST_P(SelectEvent, ACancelledSelectLeavesNothingInIt) {
 }
 
 // The event is destroyed as soon as the select has returned, and its memory overwritten at once.
-TEST_P(SelectEvent, AnEventMayDieAsSoonAsItWasSelected) {
+TEST_P(SelectEvent, AnEventMayBeDestroyedRightAfterTheSelect) {
     const int rounds = scaled(3000);
     const int wrong = rt().run([rounds] {
         prng random(2);
@@ -115,7 +115,7 @@ TEST_P(SelectEvent, AnEventMayDieAsSoonAsItWasSelected) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(SelectEvent, APlainThreadSelectsEventsToo) {
+TEST_P(SelectEvent, APlainThreadMaySelectEvents) {
     event e;
     const chan<int> c;
     std::thread other([&] { rt().run([&] { e.set(); }); });

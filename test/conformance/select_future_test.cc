@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using SelectFuture = procs_test;
 WEFT_SWEEP(SelectFuture);
 
-TEST_P(SelectFuture, AFutureThatIsThereIsReadyAtOnce) {
+TEST_P(SelectFuture, AReadyFutureIsChosenAtOnce) {
     rt().run([] {
         const chan<int> c;
         auto f = async([] { return 1; });
@@ -37,7 +37,7 @@ TEST_P(SelectFuture, AFutureThatIsThereIsReadyAtOnce) {
     });
 }
 
-TEST_P(SelectFuture, AFutureToComeEndsTheWait) {
+TEST_P(SelectFuture, APendingFutureEndsTheWait) {
     const chan<int> gate;
     const chan<int> other;
     auto f = rt().async([gate] { return gate.recv().value_or(0); });
@@ -51,7 +51,7 @@ TEST_P(SelectFuture, AFutureToComeEndsTheWait) {
     EXPECT_EQ(other.try_send(1), chan_status::would_block);
 }
 
-TEST_P(SelectFuture, AFutureThatLosesCanStillBeWaitedFor) {
+TEST_P(SelectFuture, ALosingFutureCanBeWaitedFor) {
     const chan<int> gate;
     const chan<int> other;
     auto f = rt().async([gate] { return gate.recv().value_or(0); });
@@ -67,7 +67,7 @@ TEST_P(SelectFuture, AFutureThatLosesCanStillBeWaitedFor) {
     EXPECT_EQ(f.get(), 6);
 }
 
-TEST_P(SelectFuture, TheFirstOfSeveralIsTold) {
+TEST_P(SelectFuture, TheFirstReadyFutureIsChosen) {
     rt().run([] {
         for (std::size_t first = 0; first < 3; ++first) {
             const chan<int> gates[3];
@@ -92,7 +92,7 @@ TEST_P(SelectFuture, AnExceptionMakesItReady) {
     });
 }
 
-TEST_P(SelectFuture, OneWithoutAResultToComeIsAnErrorAndNothingHappens) {
+TEST_P(SelectFuture, AnInvalidFutureThrowsWithoutEffect) {
     rt().run([] {
         const chan<int> c(1);
         const future<int> none;
@@ -101,7 +101,7 @@ TEST_P(SelectFuture, OneWithoutAResultToComeIsAnErrorAndNothingHappens) {
     });
 }
 
-TEST_P(SelectFuture, APlainThreadWaitsForFuturesToo) {
+TEST_P(SelectFuture, APlainThreadMaySelectFutures) {
     const chan<int> gate;
     auto f = rt().async([gate] { return gate.recv().value_or(0); });
     std::thread other([gate] { gate.send(4); });
@@ -110,7 +110,7 @@ TEST_P(SelectFuture, APlainThreadWaitsForFuturesToo) {
     other.join();
 }
 
-TEST_P(SelectFuture, SeveralMayWaitForOne) {
+TEST_P(SelectFuture, SeveralSelectsMayWaitForOneFuture) {
     const chan<int> gate;
     auto f = rt().async([gate] { gate.recv(); });
     std::atomic<int> told = 0;
@@ -123,7 +123,7 @@ TEST_P(SelectFuture, SeveralMayWaitForOne) {
 }
 
 // The state may be freed as soon as the select has returned: its memory is reused at once.
-TEST_P(SelectFuture, AFutureMayDieAsSoonAsItWasSelected) {
+TEST_P(SelectFuture, AFutureMayBeDestroyedRightAfterTheSelect) {
     const int rounds = scaled(5000);
     const int wrong = rt().run([rounds] {
         prng random(1);
@@ -155,7 +155,7 @@ TEST_P(SelectFuture, AFutureMayDieAsSoonAsItWasSelected) {
 }
 
 // Every answer counts once, whichever of the two ways it comes.
-TEST_P(SelectFuture, ResultsAndValuesRace) {
+TEST_P(SelectFuture, ResultsRacingWithValuesLoseNothing) {
     const int rounds = scaled(3000);
     const int wrong = rt().run([rounds] {
         int mistakes = 0;

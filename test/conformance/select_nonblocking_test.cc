@@ -96,11 +96,11 @@ void expect_every_state_answered(Last last) {
     }
 }
 
-TEST_P(SelectNonblocking, OtherwiseHappensWhereNothingElseCan) {
+TEST_P(SelectNonblocking, OtherwiseIsChosenIffNoCaseIsReady) {
     rt().run([] { expect_every_state_answered([] { return otherwise([] {}); }); });
 }
 
-TEST_P(SelectNonblocking, ATimeoutOfZeroAndOneInThePastAreAsOtherwise) {
+TEST_P(SelectNonblocking, APastTimeoutEqualsOtherwise) {
     rt().run([] {
         expect_every_state_answered([] { return on_timeout(0s, [] {}); });
         expect_every_state_answered([] { return on_timeout(-1h, [] {}); });
@@ -112,7 +112,7 @@ TEST_P(SelectNonblocking, ATimeoutOfZeroAndOneInThePastAreAsOtherwise) {
     });
 }
 
-TEST_P(SelectNonblocking, ATimeoutIsWaitedForWhereNothingElseCanHappen) {
+TEST_P(SelectNonblocking, ATimeoutIsChosenIfNoCaseBecomesReady) {
     rt().run([] { expect_every_state_answered([] { return on_timeout(500us, [] {}); }); });
 }
 
@@ -142,7 +142,7 @@ TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
 }
 
 // Without `otherwise` a select waits, as long as it takes, exactly if no case is ready.
-TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) {
+TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksIffNoCaseIsReady) {
     for (const case_state& s : quiet_case_states()) {
         for (const bool sends : {true, false}) {
             const readiness r = sends ? s.send : s.receive;
@@ -170,7 +170,7 @@ TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) 
     }
 }
 
-TEST_P(SelectNonblocking, SomebodyWhoWaitsMakesTheOtherSideReady) {
+TEST_P(SelectNonblocking, AWaiterMakesTheOtherSideReady) {
     for (const std::size_t cap : {0U, 1U, 3U}) {
         const chan<int> full = filled_from_100(cap, static_cast<int>(cap));
         park(1, [&] { rt().go([full] { full.send(200); }); });
@@ -189,7 +189,7 @@ TEST_P(SelectNonblocking, SomebodyWhoWaitsMakesTheOtherSideReady) {
 
 // One of two channels is ready at every instant: first one, then both, then the other. `otherwise`
 // would report a state that never existed.
-TEST_P(SelectNonblocking, WithOneOfTwoChannelsAlwaysReadyOtherwiseIsNeverTaken) {
+TEST_P(SelectNonblocking, OtherwiseIsNeverChosenIfAChannelIsAlwaysReady) {
     const int rounds = scaled(20000);
     const int wrong = rt().run([rounds] {
         const chan<int> a(1);
@@ -210,7 +210,7 @@ TEST_P(SelectNonblocking, WithOneOfTwoChannelsAlwaysReadyOtherwiseIsNeverTaken) 
 }
 
 // The same with a close instead of a value.
-TEST_P(SelectNonblocking, ActsAtOneInstantAlsoWhenAChannelIsClosedMeanwhile) {
+TEST_P(SelectNonblocking, IsAtomicWithRespectToAClose) {
     const int rounds = scaled(20000);
     const int wrong = rt().run([rounds] {
         const chan<bool> answers;
@@ -230,7 +230,7 @@ TEST_P(SelectNonblocking, ActsAtOneInstantAlsoWhenAChannelIsClosedMeanwhile) {
 }
 
 // The same with two plain threads, which really run in parallel.
-TEST_P(SelectNonblocking, ActsAtOneInstantAlsoBetweenPlainThreads) {
+TEST_P(SelectNonblocking, IsAtomicBetweenPlainThreads) {
     const int rounds = scaled(20000);
     const chan<int> a(1);
     const chan<int> b(1);
@@ -257,7 +257,7 @@ TEST_P(SelectNonblocking, ActsAtOneInstantAlsoBetweenPlainThreads) {
 }
 
 // The same for sends: one of two channels has room at every instant.
-TEST_P(SelectNonblocking, WithRoomInOneOfTwoChannelsAtEveryInstantASendHappens) {
+TEST_P(SelectNonblocking, ASendSucceedsIfAChannelAlwaysHasRoom) {
     const int rounds = scaled(20000);
     const int wrong = rt().run([rounds] {
         const chan<int> a(1);

@@ -93,7 +93,7 @@ TEST_P(SelectSet, ALosingOrClosedSendKeepsItsValue) {
     });
 }
 
-TEST_P(SelectSet, NumbersOfRemovedCasesAreGivenAgain) {
+TEST_P(SelectSet, NumbersOfRemovedCasesAreReused) {
     rt().run([] {
         select_set set;
         const chan<int> c;
@@ -183,7 +183,7 @@ TEST_P(SelectSet, AFunctionMayThrowAndTheSetIsUsableAfterwards) {
     });
 }
 
-TEST_P(SelectSet, AfterACancelledWaitItIsUsable) {
+TEST_P(SelectSet, IsUsableAfterACancelledWait) {
     rt().run([] {
         select_set set;
         const chan<int> c;
@@ -252,7 +252,7 @@ TEST_P(WideSelect, ServesEveryCase) {
 }
 
 // Many wide selects on the same channels: each locks all of them.
-TEST_P(WideSelect, SeveralOverTheSameChannelsMeet) {
+TEST_P(WideSelect, SeveralSelectsOverTheSameChannelsMeet) {
     const std::size_t width = GetParam();
     const int messages = scaled(width > 100 ? 200 : 2000);
     runtime rt({.procs = 4});
@@ -290,7 +290,7 @@ TEST_P(WideSelect, SeveralOverTheSameChannelsMeet) {
     EXPECT_TRUE(seen.exactly_once());
 }
 
-TEST_P(WideSelect, OneChannelInEveryCase) {
+TEST_P(WideSelect, OneChannelMayBeInEveryCase) {
     const std::size_t width = GetParam();
     runtime rt({.procs = 2});
     const chan<int> c;
@@ -335,7 +335,7 @@ TEST_P(SelectSet, APlainThreadWaitsForASet) {
     EXPECT_EQ(sum, 100);
 }
 
-TEST_P(SelectSet, ValuesThatWereNeverSentAreDestroyedWithTheSet) {
+TEST_P(SelectSet, UnsentValuesAreDestroyedWithTheSet) {
     const long before = tracked::alive();
     rt().run([] {
         const chan<tracked> c;

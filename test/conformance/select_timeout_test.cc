@@ -51,7 +51,7 @@ TEST_P(SelectTimeout, IsNeverEarly) {
     }
 }
 
-TEST_P(SelectTimeout, OfSeveralTheEarliestCounts) {
+TEST_P(SelectTimeout, TheEarliestOfSeveralTimeoutsCounts) {
     rt().run([] {
         const chan<int> c;
         EXPECT_EQ(select(on_timeout(1h, [] {}), on_timeout(1ms, [] {}), on_recv(c, [](auto) {}), on_timeout(2h, [] {})),
@@ -63,7 +63,7 @@ TEST_P(SelectTimeout, OfSeveralTheEarliestCounts) {
     });
 }
 
-TEST_P(SelectTimeout, WhatIsReadyComesBeforeATimeThatIsUp) {
+TEST_P(SelectTimeout, AReadyCasePrecedesAnExpiredTimeout) {
     const int rounds = scaled(2000);
     rt().run([rounds] {
         const chan<int> c(1);
@@ -76,7 +76,7 @@ TEST_P(SelectTimeout, WhatIsReadyComesBeforeATimeThatIsUp) {
     });
 }
 
-TEST_P(SelectTimeout, OtherwiseComesBeforeATimeoutToCome) {
+TEST_P(SelectTimeout, OtherwisePrecedesAFutureTimeout) {
     rt().run([] {
         const chan<int> c;
         const auto start = steady_clock::now();
@@ -108,7 +108,7 @@ TEST_P(SelectTimeout, TimesBeyondTheClockMeanForEver) {
     });
 }
 
-TEST_P(SelectTimeout, TimesBelowTheClockMeanAlreadyPast) {
+TEST_P(SelectTimeout, TimesBelowTheClockCountAsPast) {
     using std::chrono::duration;
     rt().run([] {
         const chan<int> c;
@@ -122,7 +122,7 @@ TEST_P(SelectTimeout, TimesBelowTheClockMeanAlreadyPast) {
     });
 }
 
-TEST_P(SelectTimeout, WhoseTimeWasUpIsServedNoMore) {
+TEST_P(SelectTimeout, ATimedOutSelectIsNotServed) {
     rt().run([] {
         const chan<int> c;
         for (int i = 0; i < 3; ++i) {
@@ -162,7 +162,7 @@ protected:
 
 WEFT_SWEEP(SelectTimeoutRace);
 
-TEST_P(SelectTimeoutRace, LosesAndDoublesNothing) {
+TEST_P(SelectTimeoutRace, LosesAndDuplicatesNothing) {
     const int each = scaled(2000);
     for (const std::size_t cap : {0U, 1U, 4U}) {
         tally sent(static_cast<std::size_t>(parties * each));
@@ -187,7 +187,7 @@ TEST_P(SelectTimeoutRace, LosesAndDoublesNothing) {
     }
 }
 
-TEST_P(SelectTimeoutRace, LosesAndDoublesNothingBetweenPlainThreads) {
+TEST_P(SelectTimeoutRace, LosesAndDuplicatesNothingBetweenPlainThreads) {
     const int each = scaled(2000);
     tally sent(static_cast<std::size_t>(2 * each));
     tally received(sent.size());

@@ -82,7 +82,7 @@ TEST_P(SelectValues, ALosingSendKeepsItsValue) {
 }
 
 // The same after a wait that ends by another channel, a close, or a cancellation.
-TEST_P(SelectValues, ASendThatWaitedInVainKeepsItsValue) {
+TEST_P(SelectValues, AWaitingSendThatLosesKeepsItsValue) {
     for (const int end : {0, 1, 2}) {
         const chan<box> full;
         const chan<int> other;
@@ -117,7 +117,7 @@ TEST_P(SelectValues, AnLvalueIsCopiedAndStays) {
     });
 }
 
-TEST_P(SelectValues, AnRvalueIsMovedOnceIntoTheBufferAndNeverCopied) {
+TEST_P(SelectValues, AnRvalueIsMovedOnceAndNeverCopied) {
     rt().run([] {
         const chan<witness> c(1);
         witness w;
@@ -162,7 +162,7 @@ TEST_P(SelectValues, NoValueIsLostOrDestroyedTwice) {
 
 // ---- Evaluation.
 
-TEST_P(SelectValues, ChannelsAndValuesAreEvaluatedOnceWhicheverCaseWins) {
+TEST_P(SelectValues, ChannelsAndValuesAreEvaluatedOnce) {
     rt().run([] {
         for (std::size_t ready = 0; ready < 3; ++ready) {
             std::array<int, 5> evaluated{};
@@ -218,7 +218,7 @@ TEST_P(SelectValues, AReceivedChannelMayReplaceTheOneItCameFrom) {
 
 // ---- Functions.
 
-TEST_P(SelectValues, ExactlyTheFunctionOfTheCaseThatHappenedIsCalled) {
+TEST_P(SelectValues, OnlyTheFunctionOfTheChosenCaseIsCalled) {
     rt().run([] {
         const chan<int> c(1);
         int wrong = 0;
@@ -233,7 +233,7 @@ TEST_P(SelectValues, ExactlyTheFunctionOfTheCaseThatHappenedIsCalled) {
     });
 }
 
-TEST_P(SelectValues, AFunctionMayThrowAndTheCaseHasHappened) {
+TEST_P(SelectValues, ACaseTakesEffectEvenIfItsFunctionThrows) {
     rt().run([] {
         const chan<int> c(1);
         c.send(1);
@@ -293,7 +293,7 @@ TEST_P(SelectValues, FunctionsMayBeMoveOnlyAndLarge) {
     });
 }
 
-TEST_P(SelectValues, ViewsOfChannelsSelectAsChannelsDo) {
+TEST_P(SelectValues, ViewsSelectLikeTheirChannels) {
     rt().run([] {
         const chan<int> c(1);
         const send_chan<int> in = c;
@@ -323,7 +323,7 @@ TEST_P(SelectValues, TemporaryHandlesLiveAsLongAsTheCall) {
     });
 }
 
-TEST_P(SelectValues, TypesOfAllKindsTravelAtOnce) {
+TEST_P(SelectValues, CasesMayHaveDifferentTypes) {
     const int each = scaled(1000);
     rt().run([each] {
         const chan<int> ints;

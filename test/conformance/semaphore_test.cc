@@ -48,7 +48,7 @@ struct room {
     std::atomic<long> visits = 0;
 };
 
-TEST_P(Semaphore, NoMoreAreInsideThanThereAreUnits) {
+TEST_P(Semaphore, AdmitsAtMostAsManyHoldersAsUnits) {
     for (const int places : {1, 3}) {
         room r(places);
         const int each = scaled(3000);
@@ -66,7 +66,7 @@ TEST_P(Semaphore, NoMoreAreInsideThanThereAreUnits) {
     }
 }
 
-TEST_P(Semaphore, PlainThreadsCompeteToo) {
+TEST_P(Semaphore, PlainAndGreenThreadsCompete) {
     for (const int places : {1, 2}) {
         room r(places);
         const int each = scaled(1000);
@@ -112,7 +112,7 @@ TEST_P(Semaphore, WaitersAreServedInTheOrderTheyCame) {
 }
 
 // A unit that is released while a waiter exists belongs to that waiter, even before it has run.
-TEST_P(Semaphore, ANewcomerCannotTakeWhatWasHandedOver) {
+TEST_P(Semaphore, ANewcomerCannotTakeAHandedOffUnit) {
     counting_semaphore<> s(0);
     std::atomic<int> served = 0;
     park(3, [&] {
@@ -127,7 +127,7 @@ TEST_P(Semaphore, ANewcomerCannotTakeWhatWasHandedOver) {
     EXPECT_EQ(served, 3);
 }
 
-TEST_P(Semaphore, OneReleaseServesAsManyAsItHasUnitsFor) {
+TEST_P(Semaphore, OneReleaseWakesOneWaiterForEachUnit) {
     counting_semaphore<> s(0);
     std::atomic<int> served = 0;
     std::vector<std::thread> threads;
@@ -162,7 +162,7 @@ TEST_P(Semaphore, ATimeoutIsNeverEarly) {
 
 // Waits that end just when they are served: each unit was either acquired once, or is still
 // available.
-TEST_P(Semaphore, NoUnitIsLostOrDoubledWhenTimeIsUp) {
+TEST_P(Semaphore, TimeoutsLoseAndDuplicateNoUnit) {
     const int each = scaled(400);
     counting_semaphore<> s(0);
     std::atomic<long> taken = 0;
@@ -227,7 +227,7 @@ TEST_P(Semaphore, MayBeDestroyedRightAfterAPlainThreadsAcquire) {
     }
 }
 
-TEST_P(Semaphore, WhatWasDoneBeforeAReleaseIsSeenAfterTheAcquire) {
+TEST_P(Semaphore, ReleaseSynchronizesWithAcquire) {
     const int rounds = scaled(5000);
     int value = 0;  // plain, written by one and then read by the other
     binary_semaphore full(0);
@@ -249,7 +249,7 @@ TEST_P(Semaphore, WhatWasDoneBeforeAReleaseIsSeenAfterTheAcquire) {
     rt().drain();
 }
 
-TEST_P(Semaphore, AWaiterWhoseRuntimeStopsIsForgotten) {
+TEST_P(Semaphore, AWaiterOfAStoppedRuntimeIsRemoved) {
     counting_semaphore<> s(0);
     park(2, [&] {
         rt().go([&] { s.acquire(); });
@@ -262,7 +262,7 @@ TEST_P(Semaphore, AWaiterWhoseRuntimeStopsIsForgotten) {
 }
 
 // A unit handed to a green thread that never runs again is given back.
-TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack) {
+TEST(SemaphoreOfAStoppedRuntime, AnAbandonedWaitersUnitIsReturned) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};
     runtime rt({.procs = 1, .retake = false});
@@ -280,7 +280,7 @@ TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack)
 }
 
 // A unit that is given back goes to the next waiter.
-TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadServesTheNextOne) {
+TEST(SemaphoreOfAStoppedRuntime, AnAbandonedWaitersUnitServesTheNextWaiter) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};
     runtime rt({.procs = 1, .retake = false});

@@ -77,7 +77,7 @@ TEST_P(SharedMutexOnOneProcessor, AWriterThatWaitsKeepsNewReadersOut) {
 }
 
 // Woken together, they compete with newcomers.
-TEST_P(SharedMutexOnOneProcessor, AWriterThatComesFirstTakesALockThatReadersWereWokenFor) {
+TEST_P(SharedMutexOnOneProcessor, ARunningWriterPrecedesWokenReaders) {
     EXPECT_EQ(rt().run([] {
         visits v;
         v.m.lock();
@@ -95,7 +95,7 @@ TEST_P(SharedMutexOnOneProcessor, AWriterThatComesFirstTakesALockThatReadersWere
 }
 
 // They do not compete for ever.
-TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherAndBeforeTheNextWriter) {
+TEST_P(SharedMutexOnOneProcessor, AfterAMillisecondAllReadersPrecedeTheNextWriter) {
     EXPECT_EQ(rt().run([] {
         visits v;
         v.m.lock();
@@ -120,7 +120,7 @@ TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherA
 }
 
 // Without readers, a freed lock goes to the first thread that locks it, as with a mutex.
-TEST_P(SharedMutexOnOneProcessor, AmongWritersWhoComesFirstTakesAFreedLock) {
+TEST_P(SharedMutexOnOneProcessor, ARunningWriterPrecedesAWokenWriter) {
     EXPECT_EQ(rt().run([] {
         visits v;
         v.m.lock();
@@ -135,7 +135,7 @@ TEST_P(SharedMutexOnOneProcessor, AmongWritersWhoComesFirstTakesAFreedLock) {
               "mw");
 }
 
-TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver) {
+TEST_P(SharedMutexOnOneProcessor, AfterAMillisecondTheLockIsHandedToTheWriter) {
     EXPECT_EQ(rt().run([] {
         visits v;
         v.m.lock();
@@ -160,7 +160,7 @@ TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver)
 
 // The bound for readers. Of the writers that enter after a reader has waited for a millisecond, two
 // precede it, and those that run between its wake-up and its turn.
-TEST_P(SharedMutexOnOneProcessor, AReaderOfMoreThanAMillisecondWaitsForTwoWritersAtMost) {
+TEST_P(SharedMutexOnOneProcessor, AfterAMillisecondAtMostTwoWritersPrecedeAReader) {
     using clock = std::chrono::steady_clock;
     constexpr int writers = 3;
     int most = 0;

@@ -99,7 +99,7 @@ void expect_untouched(guarded_value<Lock>& g, long written) {
     g.m.unlock_shared();
 }
 
-TEST_P(SharedMutex, NeverAWriterWithAnybodyElse) {
+TEST_P(SharedMutex, AWriterIsAlone) {
     for (const int writes : {1, 20, 80}) {
         guarded_value<shared_mutex> g;
         std::atomic<long> written = 0;
@@ -114,7 +114,7 @@ TEST_P(SharedMutex, NeverAWriterWithAnybodyElse) {
     }
 }
 
-TEST_P(SharedMutex, NeverAWriterWithAnybodyElseWhenPlainThreadsCompeteToo) {
+TEST_P(SharedMutex, AWriterIsAloneAmongPlainThreads) {
     for (const int writes : {1, 30}) {
         guarded_value<shared_mutex> g;
         std::atomic<long> written = 0;
@@ -130,7 +130,7 @@ TEST_P(SharedMutex, NeverAWriterWithAnybodyElseWhenPlainThreadsCompeteToo) {
 }
 
 // The same while the readers are spread again and again.
-TEST_P(SharedMutex, NeverAWriterWithAnybodyElseWhenReadersAreSpread) {
+TEST_P(SharedMutex, AWriterIsAloneAmongSpreadReaders) {
     guarded_value<shared_mutex> g;
     std::atomic<long> written = 0;
     std::atomic<bool> over = false;
@@ -212,7 +212,7 @@ TEST_P(SharedMutex, AllReadersMayBeInAtOnce) {
     }
 }
 
-TEST_P(SharedMutex, TryLockSharedFailsWhileAWriterIsInOrWaitsForReaders) {
+TEST_P(SharedMutex, TryLockSharedFailsWhileAWriterHoldsOrWaits) {
     shared_mutex m;
     m.lock();
     EXPECT_FALSE(m.try_lock_shared());
@@ -263,7 +263,7 @@ TEST_P(SharedMutex, WaitingGreenThreadsDoNotHoldTheirProcessor) {
 
 // The last user destroys what the lock guards, and the lock itself, right after its unlock. Readers
 // left before it got in, but may not have returned from unlock_shared.
-TEST_P(SharedMutex, MayBeDestroyedAsSoonAsNobodyHoldsIt) {
+TEST_P(SharedMutex, MayBeDestroyedRightAfterTheLastUnlock) {
     struct shared {
         shared_mutex m;
         std::atomic<int> readers_done = 0;

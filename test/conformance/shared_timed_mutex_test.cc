@@ -42,7 +42,7 @@ void expect_free(shared_timed_mutex& m) {
     m.unlock_shared();
 }
 
-TEST_P(SharedTimedMutex, WithoutTimeToWaitItTriesOnce) {
+TEST_P(SharedTimedMutex, WithAZeroTimeoutTriesOnce) {
     shared_timed_mutex m;
     const uint64_t parks = rt().stats().parks;
     rt().run([&] {
@@ -65,7 +65,7 @@ TEST_P(SharedTimedMutex, WithoutTimeToWaitItTriesOnce) {
     expect_free(m);
 }
 
-TEST_P(SharedTimedMutex, GivesUpWhenTheTimeIsUpAndNotBefore) {
+TEST_P(SharedTimedMutex, TimesOutNoEarlierThanRequested) {
     shared_timed_mutex m;
     const auto write = [&m] {
         const auto start = steady_clock::now();
@@ -90,7 +90,7 @@ TEST_P(SharedTimedMutex, GivesUpWhenTheTimeIsUpAndNotBefore) {
     expect_free(m);
 }
 
-TEST_P(SharedTimedMutex, GetsALockThatIsFreedInTime) {
+TEST_P(SharedTimedMutex, SucceedsIfUnlockedInTime) {
     shared_timed_mutex m;
     for (const bool writes : {false, true}) {
         m.lock();
@@ -113,7 +113,7 @@ TEST_P(SharedTimedMutex, GetsALockThatIsFreedInTime) {
 }
 
 // A reader holds the lock throughout. The writer keeps another reader out until its wait times out.
-TEST_P(SharedTimedMutex, AWriterThatGivesUpLetsInTheReadersItKeptOut) {
+TEST_P(SharedTimedMutex, ATimedOutWriterAdmitsTheReadersItKeptOut) {
     shared_timed_mutex m;
     m.lock_shared();
     std::atomic<bool> wrote = false;
@@ -131,7 +131,7 @@ TEST_P(SharedTimedMutex, AWriterThatGivesUpLetsInTheReadersItKeptOut) {
     expect_free(m);
 }
 
-TEST_P(SharedTimedMutex, AWriterThatIsCancelledLetsInTheReadersItKeptOut) {
+TEST_P(SharedTimedMutex, ACancelledWriterAdmitsTheReadersItKeptOut) {
     shared_timed_mutex m;
     m.lock_shared();
     std::atomic<bool> thrown = false;
@@ -192,7 +192,7 @@ TEST_P(SharedTimedMutex, LockAndLockSharedAreNotCancellationPoints) {
     EXPECT_EQ(inside, 2);
 }
 
-TEST_P(SharedTimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
+TEST_P(SharedTimedMutex, DeadlinesRacingWithUnlocksLoseNothing) {
     shared_timed_mutex m;
     long value = 0;
     std::atomic<long> written = 0;
@@ -238,7 +238,7 @@ TEST_P(SharedTimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
 }
 
 // Woken too late, and overtaken by a reader: the next writer must not stay asleep.
-TEST_P(SharedTimedMutexOnOneProcessor, AWriterThatIsWokenTooLateLeavesItsTurnToTheNext) {
+TEST_P(SharedTimedMutexOnOneProcessor, AWriterWokenTooLateWakesTheNextWriter) {
     const std::string order = rt().run([] {
         std::string events;
         shared_timed_mutex m;

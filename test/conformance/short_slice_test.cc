@@ -33,7 +33,7 @@ class ShortSliceAlone : private no_retakes, public ShortSlice {};
 
 WEFT_SWEEP_OVER(ShortSliceAlone, 1U, 2U, 4U);
 
-TEST_P(ShortSliceAlone, CheckpointsHeedIt) {
+TEST_P(ShortSliceAlone, CheckpointsYieldAfterIt) {
     constexpr uint64_t switches = 100;
     std::chrono::nanoseconds used{};
     rt().run([&] {
@@ -55,7 +55,7 @@ TEST_P(ShortSliceAlone, CheckpointsHeedIt) {
     EXPECT_LT(used, switches * 3ms);
 }
 
-TEST_P(ShortSlice, AProcessorIsTakenAwayAfterIt) {
+TEST_P(ShortSlice, RetakesHappenAfterIt) {
     auto least = std::chrono::nanoseconds::max();
     crowd others(rt());
     rt().run([&] {
@@ -73,7 +73,7 @@ class RetakeAlways : private retakes_at_will, public ShortSlice {};
 
 WEFT_SWEEP_OVER(RetakeAlways, 1U, 2U, 4U);
 
-TEST_P(RetakeAlways, TakesAProcessorThoughNobodyWaits) {
+TEST_P(RetakeAlways, RetakesAPWithoutRunnableGs) {
     rt().run([] {
         for (int i = 0; i < 20; ++i) {
             lose_p();

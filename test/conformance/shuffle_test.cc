@@ -82,7 +82,7 @@ protected:
     }
 };
 
-TEST_F(Shuffle, WithoutItOrderIsTheSameEachTime) {
+TEST_F(Shuffle, WithoutItTheOrderIsDeterministic) {
     in_a_process([] { EXPECT_TRUE(run_with(nullptr) == run_with(nullptr)); });
 }
 
@@ -113,7 +113,7 @@ TEST_F(Shuffle, EachKindOfOrderIsShuffled) {
     });
 }
 
-TEST_F(Shuffle, SaysItsSeed) {
+TEST_F(Shuffle, ReportsItsSeed) {
     in_a_process([] {
         EXPECT_EQ(run_with("random=7").said,
                   "weft: the scheduling order is random; to repeat it: RUN_DEBUG=random=7\n");

@@ -50,7 +50,7 @@ uint64_t blocked_by(const std::string& task) {
 constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 
 // Ms also take SIGURG, which dumps send to them.
-TEST(Signals, OurThreadsTakeFaultsOnly) {
+TEST(Signals, RuntimeThreadsTakeOnlyFaults) {
     const std::set<std::string> before = tasks();
     runtime rt({.procs = 2});
     rt.run([] {
@@ -86,7 +86,7 @@ TEST(Signals, OurThreadsTakeFaultsOnly) {
     EXPECT_GE(ms, 1);
 }
 
-TEST(Signals, ABrokenPipeIsAnErrorOfWriteOnOurThreads) {
+TEST(Signals, ABrokenPipeIsAnErrorOnRuntimeThreads) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     ::close(ends[0]);
@@ -105,7 +105,7 @@ TEST(Signals, ABrokenPipeIsAnErrorOfWriteOnOurThreads) {
     ::close(ends[1]);
 }
 
-TEST(Signals, EveryMHasAnAlternateStackForAHandlerAndWhatTheSystemPutsThere) {
+TEST(Signals, EveryMHasALargeEnoughAlternateStack) {
     if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have alternate stacks of their own";
     const std::size_t wanted = std::size_t{64} * 1024 + ::getauxval(AT_MINSIGSTKSZ);
     runtime rt({.procs = 2});
@@ -151,7 +151,7 @@ struct sigaction action_of(void (*handler)(int, siginfo_t*, void*)) {
 }
 
 // In a separate process, where the first runtime starts after the first handler was installed.
-TEST(SignalsDeathTest, AFaultReachesHandlersFromBeforeAndAfter) {
+TEST(SignalsDeathTest, AFaultReachesEarlierAndLaterHandlers) {
     if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
     if (emulated) GTEST_SKIP() << "which cannot start the test anew";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -179,7 +179,7 @@ void make_longer(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
     if (::ftruncate(short_file, 4096) != 0) ::_exit(2);
 }
 
-TEST(SignalsDeathTest, ABusErrorReachesAHandlerFromBefore) {
+TEST(SignalsDeathTest, ABusErrorReachesAnEarlierHandler) {
     if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
     if (emulated) GTEST_SKIP() << "which cannot start the test anew";
     GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -52,7 +52,7 @@ private:
 
 WEFT_SWEEP(SingleFlight);
 
-TEST_P(SingleFlight, CallsOneAfterTheOtherEachCall) {
+TEST_P(SingleFlight, SequentialCallsEachRunTheFunction) {
     rt().run([] {
         single_flight<std::string, int> flights;
         int calls = 0;
@@ -83,7 +83,7 @@ TEST_P(SingleFlight, ConcurrentCallersOfAKeyShareOneCall) {
     EXPECT_EQ(different, 0);
 }
 
-TEST_P(SingleFlight, PlainThreadsShareWithGreenOnes) {
+TEST_P(SingleFlight, PlainAndGreenThreadsShareACall) {
     single_flight<int, int> flights;
     std::atomic<bool> go_on = false;
     std::atomic<int> calls = 0;
@@ -129,7 +129,7 @@ TEST_P(SingleFlight, AnExceptionIsSharedAndNotKept) {
     EXPECT_EQ(flights.do_(1, [] { return 3; }), 3);
 }
 
-TEST_P(SingleFlight, NothingMayBeReturned) {
+TEST_P(SingleFlight, AFunctionMayReturnVoid) {
     single_flight<int, void> flights;
     const chan<int> go_on;
     std::atomic<int> calls = 0;
@@ -144,7 +144,7 @@ TEST_P(SingleFlight, NothingMayBeReturned) {
     EXPECT_EQ(calls, 1);
 }
 
-TEST_P(SingleFlight, AForgottenCallGoesOnForThoseWhoWaitForIt) {
+TEST_P(SingleFlight, AForgottenCallStillServesItsWaiters) {
     single_flight<int, int> flights;
     const chan<int> go_on;
     std::atomic<int> sum = 0;
@@ -171,7 +171,7 @@ TEST_P(SingleFlight, AForgottenCallGoesOnForThoseWhoWaitForIt) {
 
 // ---- Cancellation.
 
-TEST_P(SingleFlight, WhoWaitsCanBeCancelledAndTheCallGoesOn) {
+TEST_P(SingleFlight, CancellingAWaiterDoesNotCancelTheCall) {
     single_flight<int, int> flights;
     const chan<int> go_on;
     std::atomic<int> result = 0;
@@ -197,7 +197,7 @@ TEST_P(SingleFlight, WhoWaitsCanBeCancelledAndTheCallGoesOn) {
 }
 
 // Being cancelled is not a result: one of the waiters calls instead.
-TEST_P(SingleFlight, WhenTheOneThatCallsIsCancelledAnotherOneCalls) {
+TEST_P(SingleFlight, IfTheCallerIsCancelledAWaiterCalls) {
     single_flight<int, int> flights;
     const chan<int> go_on;
     std::atomic<int> cancelled_calls = 0;

@@ -79,7 +79,7 @@ TEST_P(Sleep, SignalsNeitherShortenNorProlongASleep) {
 }
 
 // Messages, wake-ups of others and Gs that end do not shorten a sleep.
-TEST_P(Sleep, ASleepAmidTrafficIsNeverShort) {
+TEST_P(Sleep, ASleepUnderLoadIsNeverShort) {
     std::atomic<bool> stop = false;
     const chan<int> c;
     for (int i = 0; i < 3; ++i) {
@@ -95,7 +95,7 @@ TEST_P(Sleep, ASleepAmidTrafficIsNeverShort) {
     rt().drain();
 }
 
-TEST_P(Sleep, ZeroAndNegativeReturnAtOnce) {
+TEST_P(Sleep, ZeroAndNegativeDurationsReturnAtOnce) {
     rt().run([] {
         for (int i = 0; i < 100; ++i) {
             sleep_for(0ns);
@@ -112,7 +112,7 @@ TEST_P(Sleep, ZeroAndNegativeReturnAtOnce) {
     sleep_until(steady_clock::time_point::min());
 }
 
-TEST_P(Sleep, ThePastOfTheWallClockReturnsAtOnceHoweverFar) {
+TEST_P(Sleep, APastWallClockTimeReturnsAtOnce) {
     rt().run([] {
         sleep_until(system_clock::time_point{});
         sleep_until(system_clock::time_point::min());
@@ -258,7 +258,7 @@ TEST_P(Sleep, SleepersProgressWhileOthersChainShortSleeps) {
     EXPECT_GT(links, 4);
 }
 
-TEST_P(Sleep, SleepersOutliveWhoStartedThem) {
+TEST_P(Sleep, SleepersOutliveTheirStarter) {
     rt().run([] {
         wait_group all;
         for (int i = 0; i < 100; ++i) {
@@ -270,7 +270,7 @@ TEST_P(Sleep, SleepersOutliveWhoStartedThem) {
     });
 }
 
-TEST_P(Sleep, RandomStormsOfSleepsLoseNobody) {
+TEST_P(Sleep, RandomSleepsAllEnd) {
     const int sleepers = scaled(500);
     const uint64_t seed = announced_seed();
     std::atomic<int> short_sleeps = 0;

@@ -48,7 +48,7 @@ struct alignas(Align) closure_of {
     }
 };
 
-TEST_P(Spawn, ClosuresOfAnySizeAndAlignmentArriveWhole) {
+TEST_P(Spawn, ClosuresMayHaveAnySizeAndAlignment) {
     std::atomic<int> good = 0;
     rt().go(closure_of<16, 8>(good));
     rt().go(closure_of<56, 8>(good));
@@ -112,7 +112,7 @@ TEST_P(Spawn, AClosureThatCannotBeCopiedStartsNothing) {
     EXPECT_EQ(ran, 1);
 }
 
-TEST_P(Spawn, ManyMoreGreenThreadsThanARunQueueHoldsAllRun) {
+TEST_P(Spawn, MoreGreenThreadsThanARunQueueHoldsAllRun) {
     const int n = scaled(100'000);
     std::atomic<int> ran = 0;
     rt().run([&] {
@@ -217,7 +217,7 @@ WEFT_TEST_OPAQUE int descend(std::size_t bytes) {
     return descend(bytes - sizeof frame) + frame[0];
 }
 
-TEST_P(Spawn, StacksHaveTheSizeThatWasAskedFor) {
+TEST_P(Spawn, StacksHaveTheRequestedSize) {
     // A sanitizer's frames are larger than the source suggests.
     constexpr std::size_t share = built_with_sanitizer ? 4 : 1;
     std::atomic<int> done = 0;
@@ -230,7 +230,7 @@ TEST_P(Spawn, StacksHaveTheSizeThatWasAskedFor) {
     EXPECT_EQ(done, 60);
 }
 
-TEST_P(Spawn, AFrameOfManyPagesSurvivesGivingWay) {
+TEST_P(Spawn, AFrameOfManyPagesSurvivesYields) {
     const int torn = rt().run([] {
         std::atomic<int> wrong = 0;
         wait_group all;

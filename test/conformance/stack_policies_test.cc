@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 constexpr std::size_t much = built_with_sanitizer ? 20 * 1024 : 180 * 1024;
 
-TEST_P(StackPolicy, DeepCallsThatWaitAtTheBottom) {
+TEST_P(StackPolicy, DeepCallsMayParkAtTheBottom) {
     rt_.run([] {
         std::atomic<int> done{0};
         wait_group all;
@@ -76,7 +76,7 @@ TEST_P(StackPolicy, DeepCallsThatWaitAtTheBottom) {
     });
 }
 
-TEST_P(StackPolicy, ExceptionsTravelThroughDeepCalls) {
+TEST_P(StackPolicy, ExceptionsPassThroughDeepCalls) {
     rt_.run([] {
         for (int i = 0; i < 10; ++i)
             EXPECT_THROW(deep(much, [] { throw std::runtime_error("from the bottom"); }), std::runtime_error);
@@ -124,7 +124,7 @@ TEST_P(StackPolicy, AFrameMayBeTouchedFirstByOtherThreads) {
     });
 }
 
-TEST_P(StackPolicy, BigStacks) {
+TEST_P(StackPolicy, OnBigStackWorks) {
     rt_.run([] {
         wait_group all;
         for (int i = 0; i < 20; ++i) {
@@ -138,7 +138,7 @@ TEST_P(StackPolicy, BigStacks) {
     });
 }
 
-TEST_P(StackPolicy, ManyGreenThreads) {
+TEST_P(StackPolicy, ManyGreenThreadsRun) {
     const int count = scaled(5'000);
     rt_.run([count] {
         chan<int> gate;
@@ -171,7 +171,7 @@ std::size_t burst(runtime& rt, int count, std::size_t depth) {
     return resident;
 }
 
-TEST_P(StackPolicy, TheMemoryOfADeepBurstGoesBack) {
+TEST_P(StackPolicy, MemoryOfADeepBurstIsReturned) {
     if (built_with_sanitizer || emulated) GTEST_SKIP() << "a sanitizer or an emulator has memory of its own";
     constexpr int count = 1000;
     constexpr std::size_t deepest = 200 * 1024;
@@ -189,7 +189,7 @@ TEST_P(StackPolicy, TheMemoryOfADeepBurstGoesBack) {
     EXPECT_GE(burst(rt_, count, deepest), base + count * 190) << "and they go deep again";
 }
 
-TEST_P(StackPolicy, TrimmingDisturbsNobody) {
+TEST_P(StackPolicy, TrimmingKeepsStacksInUse) {
     std::atomic<bool> stop{false};
     weft::detail::scheduler& s = *rt_.run([] { return weft::detail::current_m()->home; });
     std::thread trimmer([&] {

@@ -36,7 +36,7 @@ constexpr std::size_t page = 4096;
 using StackUse = procs_test;
 WEFT_SWEEP(StackUse);
 
-TEST_P(StackUse, OfGreenThreadsThatWaitIsMeasuredWhenAsked) {
+TEST_P(StackUse, MeasuresWaitingGreenThreadsOnRequest) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     chan<int> gate;
     unsigned line = 0;
@@ -67,7 +67,7 @@ TEST_P(StackUse, OfGreenThreadsThatWaitIsMeasuredWhenAsked) {
     rt().drain();
 }
 
-TEST_P(StackUse, IsSortedByDepthAndTellsHowManyPlacesThereAre) {
+TEST_P(StackUse, IsSortedByDepthAndReturnsTheNumberOfPlaces) {
     chan<int> gate;
     park_off_thread(2, [&] {
         rt().go([&] { static_cast<void>(gate.recv()); });
@@ -84,7 +84,7 @@ TEST_P(StackUse, IsSortedByDepthAndTellsHowManyPlacesThereAre) {
     rt().drain();
 }
 
-TEST_P(StackUse, OfBigStacksIsNotCounted) {
+TEST_P(StackUse, ExcludesBigStacks) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     chan<int> gate;
     unsigned line = 0;
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
                          MeasuredStackUse,
                          ::testing::Values(stack_policy::paged, stack_policy::fixed, stack_policy::growing));
 
-TEST_P(MeasuredStackUse, EachGreenThreadCountsWithItsOwnDepthToThePage) {
+TEST_P(MeasuredStackUse, MeasuresEachGreenThreadToThePage) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     unsigned shallow = 0;
     unsigned deeper = 0;

@@ -44,7 +44,7 @@ struct counted {
     ~counted() { ++count; }
 };
 
-TEST_P(StopDeadline, ARuntimeThatDidNothingStops) {
+TEST_P(StopDeadline, AnUnusedRuntimeStops) {
     const stop_outcome done = rt().stop(1s);
     EXPECT_EQ(done.drained + done.cancelled + done.abandoned + done.stragglers, 0U);
     EXPECT_FALSE(rt().running());
@@ -123,7 +123,7 @@ TEST_P(StopDeadline, TheExceptionIsCancelled) {
     EXPECT_EQ(caught, 1);
 }
 
-TEST_P(StopDeadline, FunctionsWithAnErrorCodeSaySo) {
+TEST_P(StopDeadline, ErrorCodesReportTheCancellation) {
     const chan<int> c;
     std::error_code why;
     park(1, [&] { rt().go([&] { (void)c.recv(why); }); });
@@ -131,7 +131,7 @@ TEST_P(StopDeadline, FunctionsWithAnErrorCodeSaySo) {
     EXPECT_EQ(why, make_error_code(errc::cancelled));
 }
 
-TEST_P(StopDeadline, AWaitAfterwardsIsCancelledToo) {
+TEST_P(StopDeadline, EveryLaterWaitIsCancelled) {
     std::atomic<int> caught = 0;
     park(1, [&] {
         rt().go([&] {
@@ -148,7 +148,7 @@ TEST_P(StopDeadline, AWaitAfterwardsIsCancelledToo) {
     EXPECT_EQ(caught, 3);
 }
 
-TEST_P(StopDeadline, AShieldProtects) {
+TEST_P(StopDeadline, AShieldProtectsAWait) {
     const chan<int> goodbye;
     std::atomic<int> said = 0;
     park(2, [&] {
@@ -166,7 +166,7 @@ TEST_P(StopDeadline, AShieldProtects) {
     EXPECT_EQ(said, 2);
 }
 
-TEST_P(StopDeadline, ADestructorThatRunsWhileUnwindingWaitsInPeace) {
+TEST_P(StopDeadline, ADestructorMayWaitDuringUnwinding) {
     struct waits_at_end {
         std::atomic<int>& done;
 
@@ -209,7 +209,7 @@ TEST_P(StopDeadline, LocksAndJoinsAreNotCancelled) {
     EXPECT_EQ(went_on, 2);
 }
 
-TEST_P(StopDeadline, WhatIsLeftAtTheDeadlineIsAbandoned) {
+TEST_P(StopDeadline, AbandonsRemainingGreenThreadsAtTheDeadline) {
     leak_on_purpose();
     mutex m;
     m.lock();
@@ -248,7 +248,7 @@ TEST_P(StopDeadline, ScopesAndTheirTokensAreCancelled) {
     EXPECT_EQ(stopped, has_room ? 1 : 0);
 }
 
-TEST_P(StopDeadline, ThrowIfCancelledTellsThoseThatCompute) {
+TEST_P(StopDeadline, ThrowIfCancelledEndsAComputation) {
     std::atomic<bool> computes = false;
     std::atomic<int> unwound = 0;
     rt().go([&] {
@@ -264,7 +264,7 @@ TEST_P(StopDeadline, ThrowIfCancelledTellsThoseThatCompute) {
     EXPECT_EQ(unwound, 1);
 }
 
-TEST_P(StopDeadline, AFutureCarriesIt) {
+TEST_P(StopDeadline, AFutureRethrowsTheCancellation) {
     future<int> f = rt().async([] {
         sleep_for(1h);
         return 1;
@@ -274,7 +274,7 @@ TEST_P(StopDeadline, AFutureCarriesIt) {
     EXPECT_THROW(f.get(), cancelled);
 }
 
-TEST_P(StopDeadline, ManyGreenThreadsInTheMidstOfTalking) {
+TEST_P(StopDeadline, ManyCommunicatingGreenThreadsEnd) {
     const int rounds = scaled(procs() > 4 ? 3 : 20);
     for (int round = 0; round < rounds; ++round) {
         rt().start();
@@ -359,7 +359,7 @@ TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
 }
 
 // Even at the last moment, an accepted G is waited for, and any other is refused.
-TEST_P(StopDeadline, WhatIsAcceptedAtTheEndOfTheDrainIsWaitedFor) {
+TEST_P(StopDeadline, AnAcceptedGIsWaitedForEvenAtTheEnd) {
     for (int round = 0; round < scaled(50); ++round) {
         std::atomic<int> ran = 0;
         int accepted = 0;
@@ -437,7 +437,7 @@ void expect_left_behind(unsigned procs, auto straggle, auto release, const char*
     eventually([&] { return resources::now().threads <= threads; });  // fewer: threads of lookups end by themselves
 }
 
-TEST_P(Stragglers, OneThatReads) {
+TEST_P(Stragglers, ABlockedReadIsReported) {
     const two_ends p = two_ends::of_pipe();
     expect_left_behind(
         GetParam(),
@@ -448,7 +448,7 @@ TEST_P(Stragglers, OneThatReads) {
         [&] { write_byte(p); }, "is blocked");
 }
 
-TEST_P(Stragglers, OneInADeclaredCall) {
+TEST_P(Stragglers, ABlockingCallIsReported) {
     const two_ends p = two_ends::of_pipe();
     expect_left_behind(
         GetParam(),
@@ -463,7 +463,7 @@ TEST_P(Stragglers, OneInADeclaredCall) {
         [&] { write_byte(p); }, "is in a blocking call");
 }
 
-TEST_P(Stragglers, OneThatComputes) {
+TEST_P(Stragglers, AComputationIsReported) {
     std::atomic<bool> enough = false;
     expect_left_behind(
         GetParam(),
@@ -475,7 +475,7 @@ TEST_P(Stragglers, OneThatComputes) {
 }
 
 // What it starts is abandoned, like anything started after the end.
-TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
+TEST_P(Stragglers, GsStartedByAReturningStragglerAreAbandoned) {
     leak_on_purpose();
     runtime rt({.procs = GetParam(), .name = "stuck"});
     std::atomic<bool> is_there = false;
@@ -503,7 +503,7 @@ TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
 bool is_there(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
 
 // Each ending thread cleans up after earlier ones, which have already done so themselves.
-TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
+TEST_P(Stragglers, PinnedStragglersMayEndOneByOne) {
     constexpr std::size_t count = 3;
     leak_on_purpose();
     runtime rt({.procs = GetParam(), .name = "stuck"});
@@ -581,7 +581,7 @@ private:
 };
 
 // The monitor writes no report, so stop() waits longer for it than for others, but not for ever.
-TEST(StragglerWithoutAG, TheMonitor) {
+TEST(StragglerWithoutAG, AHangingMonitorIsReported) {
     leak_on_purpose();
     hold_ups held;
     const std::size_t threads = resources::now().threads;
@@ -598,7 +598,7 @@ TEST(StragglerWithoutAG, TheMonitor) {
 
 // On a busy machine a thread may have no CPU for longer than stop() waits for stragglers. These
 // threads have nothing to do but to end.
-TEST_P(Stragglers, ThreadsThatAreOnlySlowAreNone) {
+TEST_P(Stragglers, SlowThreadsAreNotStragglers) {
     hold_ups held;
     runtime rt({.procs = GetParam(), .name = "slow"});
     rt.run([] {});

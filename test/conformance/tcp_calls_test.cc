@@ -63,7 +63,7 @@ int option_of(int fd, int level, int option) {
     return value;
 }
 
-TEST_P(TcpCalls, SeveralBuffersAtOnce) {
+TEST_P(TcpCalls, VectoredCallsTransferSeveralBuffers) {
     rt().run([&] {
         // More pieces than fit into one system call, some of them empty.
         std::vector<std::string> pieces;
@@ -89,7 +89,7 @@ TEST_P(TcpCalls, SeveralBuffersAtOnce) {
     });
 }
 
-TEST_P(TcpCalls, APieceOfAFile) {
+TEST_P(TcpCalls, SendFileSendsAPieceOfAFile) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
     ASSERT_NE(file, nullptr);
     std::string text;
@@ -109,7 +109,7 @@ TEST_P(TcpCalls, APieceOfAFile) {
     });
 }
 
-TEST_P(TcpCalls, NothingToReadOrWriteIsNothing) {
+TEST_P(TcpCalls, ZeroByteCallsReturnZero) {
     rt().run([&] {
         char none[1];
         EXPECT_EQ(near_.read_some(mutable_buffer(none, 0)), 0U);
@@ -121,7 +121,7 @@ TEST_P(TcpCalls, NothingToReadOrWriteIsNothing) {
     });
 }
 
-TEST_P(TcpCalls, OptionsAreTheSystems) {
+TEST_P(TcpCalls, OptionsReachTheSocket) {
     EXPECT_NE(option_of(near_.native_handle(), IPPROTO_TCP, TCP_NODELAY), 0);
     EXPECT_NE(option_of(far_.native_handle(), IPPROTO_TCP, TCP_NODELAY), 0);
     near_.set_no_delay(false);
@@ -156,7 +156,7 @@ TEST_P(TcpCalls, AReleasedSocketIsAdoptedAgain) {
     EXPECT_THROW(static_cast<void>(tcp_stream::adopt(-1)), std::system_error);
 }
 
-TEST_P(TcpCalls, OneThatIsNotOpenSaysSo) {
+TEST_P(TcpCalls, AClosedSocketFailsEveryCall) {
     tcp_stream none;
     std::error_code ec;
     char b[1];
@@ -175,7 +175,7 @@ TEST_P(TcpCalls, OneThatIsNotOpenSaysSo) {
     EXPECT_EQ(none.release(), -1);
 }
 
-TEST_P(TcpCalls, WritingToWhoHasGoneIsAnErrorAndNoSignal) {
+TEST_P(TcpCalls, WritingToAClosedPeerIsAnErrorAndNoSignal) {
     far_.close();
     rt().run([&] {
         std::error_code ec;
@@ -184,7 +184,7 @@ TEST_P(TcpCalls, WritingToWhoHasGoneIsAnErrorAndNoSignal) {
     });
 }
 
-TEST_P(TcpCalls, AfterShutdownReceiveIsTheEnd) {
+TEST_P(TcpCalls, ShutdownReceiveEndsARead) {
     rt().run([&] {
         wait_group reader;
         char b[1];
@@ -196,7 +196,7 @@ TEST_P(TcpCalls, AfterShutdownReceiveIsTheEnd) {
 }
 
 // A read ends before the urgent byte, which does not mean that there is no data behind it.
-TEST_P(TcpCalls, UrgentDataHidesNothingBehindIt) {
+TEST_P(TcpCalls, UrgentDataHidesNoLaterBytes) {
     rt().run([&] {
         for (int round = 0; round < 50; ++round) {
             wait_group reader;

@@ -37,7 +37,7 @@ void echo(tcp_stream& s) {
     while (const std::size_t n = s.read_some(text)) s.write_all(net::const_buffer(text, n));
 }
 
-TEST_P(Tcp, WhatIsSentComesBack) {
+TEST_P(Tcp, EchoReturnsTheSentBytes) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
         go([&] {
@@ -59,7 +59,7 @@ TEST_P(Tcp, WhatIsSentComesBack) {
     });
 }
 
-TEST_P(Tcp, ManyConnectionsAtOnce) {
+TEST_P(Tcp, ManyConnectionsWorkAtOnce) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
         const int connections = scaled(100);
@@ -91,7 +91,7 @@ TEST_P(Tcp, ManyConnectionsAtOnce) {
 }
 
 // More than the system can buffer: both sides have to wait for each other.
-TEST_P(Tcp, MuchDataInBothDirections) {
+TEST_P(Tcp, TransfersMuchDataInBothDirections) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
         const std::size_t size = std::size_t{8} << 20;
@@ -123,7 +123,7 @@ TEST_P(Tcp, MuchDataInBothDirections) {
     });
 }
 
-TEST_P(Tcp, CloseWakesWhoReadsWritesAndAccepts) {
+TEST_P(Tcp, CloseEndsReadsWritesAndAccepts) {
     tcp_listener listener(endpoint::loopback(0));
     tcp_stream client;
     tcp_stream server;
@@ -155,7 +155,7 @@ TEST_P(Tcp, CloseWakesWhoReadsWritesAndAccepts) {
     client.close();
 }
 
-TEST_P(Tcp, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
+TEST_P(Tcp, DeadlinesApplyToCurrentWaits) {
     rt().run([&] {
         tcp_listener listener(endpoint::loopback(0));
         tcp_stream s = tcp_stream::connect(listener.local_endpoint());
@@ -186,7 +186,7 @@ TEST_P(Tcp, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
     });
 }
 
-TEST_P(Tcp, PlainThreadsMayCallToo) {
+TEST_P(Tcp, PlainThreadsMayCall) {
     tcp_listener listener(endpoint::loopback(0));
     std::thread server([&] {
         tcp_stream s = listener.accept();
@@ -204,7 +204,7 @@ TEST_P(Tcp, PlainThreadsMayCallToo) {
     server.join();
 }
 
-TEST_P(Tcp, ARefusedConnectionSaysSo) {
+TEST_P(Tcp, ARefusedConnectionReportsIt) {
     rt().run([] {
         endpoint nobody;
         {

@@ -126,15 +126,15 @@ private:
 
 WEFT_SWEEP_OVER(ThreadLimit, 1U, 2U, 4U);
 
-TEST_P(ThreadLimit, DeclaredCallsAllFinish) {
+TEST_P(ThreadLimit, BlockingCallsAllFinish) {
     all_finish(100, [this] { blocking([this] { pause_until_places_are_taken(); }); });
 }
 
-TEST_P(ThreadLimit, CallsThatHandOverAtOnceAllFinish) {
+TEST_P(ThreadLimit, CallsWithImmediateHandOffAllFinish) {
     all_finish(100, [this] { blocking(hand_off::at_once, [this] { pause_until_places_are_taken(); }); });
 }
 
-TEST_P(ThreadLimit, UndeclaredCallsAllFinish) {
+TEST_P(ThreadLimit, UnannouncedBlockingCallsAllFinish) {
     all_finish(100, [this] { pause_until_threads_are_short(); });
 }
 
@@ -142,7 +142,7 @@ TEST_P(ThreadLimit, HogsAllFinish) {
     all_finish(scaled(30), [] { compute_for(15ms); });
 }
 
-TEST_P(ThreadLimit, AMixtureAllFinishes) {
+TEST_P(ThreadLimit, AMixtureFinishes) {
     std::atomic<int> turn = 0;
     all_finish(100, [&] {
         switch (++turn % 5) {
@@ -168,7 +168,7 @@ TEST_P(ThreadLimit, AMixtureAllFinishes) {
 }
 
 // Half of the threads are blocked for good. The others do all the work.
-TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
+TEST_P(ThreadLimit, OtherGreenThreadsRunWhileAThreadIsFree) {
     constexpr int blocked = static_cast<int>(most) - 4;
     std::atomic<int> inside = 0;
     std::atomic<bool> over = false;
@@ -199,7 +199,7 @@ TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
 }
 
 // There are as many places for calls as threads beyond the current number of Ps.
-TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
+TEST_P(ThreadLimit, TheNumberOfCallPlacesFollowsTheNumberOfPs) {
     for (const unsigned procs : {8U, GetParam(), 1U, GetParam()}) {
         rt().set_max_procs(procs);
         if (procs == most) continue;
@@ -231,7 +231,7 @@ TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
 
 // A shortage is counted when a thread is needed and cannot be made. A call that waits for a place
 // has not requested one.
-TEST(ThreadLimitOfEight, ACallThatWaitsForAPlaceIsNoShortageOfThreads) {
+TEST(ThreadLimitOfEight, ACallWaitingForAPlaceIsNoThreadShortage) {
     const calm undisturbed;  // a retake requests a thread
     const auto rt = runtime_of("8", 1);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
@@ -257,7 +257,7 @@ TEST(ThreadLimitOfEight, ACallThatWaitsForAPlaceIsNoShortageOfThreads) {
 }
 
 // A call that waits for a place gets one in the end, even when places become fewer or unnecessary.
-TEST_P(ThreadLimit, CallsThatWaitForAPlaceWhileTheNumberOfPsChangesAllFinish) {
+TEST_P(ThreadLimit, WaitingCallsFinishWhileTheNumberOfPsChanges) {
     std::atomic<int> finished = 0;
     for (int i = 0; i < 60; ++i) {
         rt().go([&] {
@@ -274,7 +274,7 @@ TEST_P(ThreadLimit, CallsThatWaitForAPlaceWhileTheNumberOfPsChangesAllFinish) {
 }
 
 // The minimum: blocking acts as in a single-threaded program. Nothing is lost.
-TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
+TEST(ThreadLimitOfOne, GreenThreadsRunOneAfterTheOther) {
     for (const char* limit : {"1", "2"}) {
         ::setenv("RUN_MAX_THREADS", limit, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
         runtime rt({.procs = 2});
@@ -304,7 +304,7 @@ void take_turns(const std::atomic<bool>& over) {
     while (!over) weft::yield();
 }
 
-TEST(ThreadLimitOfOne, OneThatIsInterruptedGoesOnAndEnds) {
+TEST(ThreadLimitOfOne, AnInterruptedGFinishes) {
     if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
     const auto rt = runtime_of("1", 1);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
@@ -322,7 +322,7 @@ TEST(ThreadLimitOfOne, OneThatIsInterruptedGoesOnAndEnds) {
     EXPECT_GT(rt->stats().interrupted, 0U);
 }
 
-TEST(ThreadLimitOfOne, APinnedOneGoesOnAlthoughOthersAreBeforeIt) {
+TEST(ThreadLimitOfOne, APinnedGFinishesBehindQueuedGs) {
     for (const priority own : {priority::low, priority::normal, priority::high}) {
         const auto rt = runtime_of("1", 1);
         const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
@@ -347,7 +347,7 @@ TEST(ThreadLimitOfOne, APinnedOneGoesOnAlthoughOthersAreBeforeIt) {
 
 // Each thread belongs to a pinned G, and each P's queue is full of others: what one finds is the
 // other's.
-TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
+TEST(ThreadLimitOfTwo, PinnedGsThatWakeEachOtherFinish) {
     const auto rt = runtime_of("2", 2);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
     std::atomic<bool> over = false;
@@ -377,7 +377,7 @@ TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
 }
 
 // The number of processors, which defaults to that of the CPUs, may reach the thread limit.
-TEST(ThreadLimitBelowTheProcessors, CallsThatAnotherGreenThreadEndsAllEnd) {
+TEST(ThreadLimitBelowTheProcessors, CallsThatAnotherGreenThreadEndsAllFinish) {
     for (const char* limit : {"2", "3", "6", "8"}) {
         const auto rt = runtime_of(limit, 8);
         const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
@@ -406,7 +406,7 @@ TEST(ThreadLimitBelowTheProcessors, CallsThatAnotherGreenThreadEndsAllEnd) {
 }
 
 // The limit is reached, and later there is room again.
-TEST_P(ThreadLimit, LimitsOnceMetDoNoLastingHarm) {
+TEST_P(ThreadLimit, AllPsRunAgainAfterTheLimitWasReached) {
     for (int round = 0; round < 3; ++round) {
         all_finish(40, [] { ::usleep(3000); });
         const unsigned procs = GetParam();

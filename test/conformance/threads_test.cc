@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using PlainThreads = procs_test;
 WEFT_SWEEP(PlainThreads);
 
-TEST_P(PlainThreads, TalkToGreenThreadsBothWays) {
+TEST_P(PlainThreads, CommunicateWithGreenThreadsInBothDirections) {
     for (const std::size_t cap : {0U, 1U, 8U}) {
         const chan<int> requests(cap);
         const chan<int> replies(cap);
@@ -47,7 +47,7 @@ TEST_P(PlainThreads, TalkToGreenThreadsBothWays) {
     }
 }
 
-TEST_P(PlainThreads, TalkToEachOtherWithoutAnyGreenThread) {
+TEST_P(PlainThreads, CommunicateWithoutAnyGreenThread) {
     const int messages = scaled(2000);
     for (const std::size_t cap : {0U, 4U}) {
         const chan<int> c(cap);
@@ -62,7 +62,7 @@ TEST_P(PlainThreads, TalkToEachOtherWithoutAnyGreenThread) {
     }
 }
 
-TEST_P(PlainThreads, MixWithGreenThreadsOnOneChannelExactlyOnce) {
+TEST_P(PlainThreads, ShareAChannelWithGreenThreadsWithoutLoss) {
     constexpr int senders = 6;
     const int each = scaled(2000);
     for (const std::size_t cap : {0U, 3U}) {
@@ -131,7 +131,7 @@ TEST_P(PlainThreads, ABlockedThreadIsWokenByAGreenThread) {
     there.close();
 }
 
-TEST_P(PlainThreads, AThreadMayEndAndItsSuccessorWait) {
+TEST_P(PlainThreads, AThreadMayEndAndALaterThreadMayWait) {
     const chan<int> c;
     const int rounds = scaled(200);
     for (int i = 0; i < rounds; ++i) {
@@ -160,7 +160,7 @@ TEST(DefaultRuntime, PlainThreadsStartGreenThreadsOnIt) {
     eventually([] { return stats().live == 0; });
 }
 
-TEST(DefaultRuntime, ManyThreadsMayBeTheFirstToUseIt) {
+TEST(DefaultRuntime, ManyThreadsMayStartItAtOnce) {
     std::atomic<int> ran = 0;
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t) {

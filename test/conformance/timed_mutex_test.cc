@@ -38,7 +38,7 @@ static_assert(!std::is_copy_constructible_v<timed_mutex> && std::is_nothrow_defa
 
 constinit timed_mutex timed_before_main;  // usable before main
 
-TEST_P(TimedMutex, AFreeMutexIsTakenWhateverTheTimeout) {
+TEST_P(TimedMutex, AFreeMutexIsLockedWithAnyTimeout) {
     rt().run([] {
         timed_mutex m;
         for (const auto timeout : {-1h, 0h, 1h}) {
@@ -52,7 +52,7 @@ TEST_P(TimedMutex, AFreeMutexIsTakenWhateverTheTimeout) {
     });
 }
 
-TEST_P(TimedMutex, WithoutTimeToWaitItTriesOnce) {
+TEST_P(TimedMutex, WithAZeroTimeoutTriesOnce) {
     timed_mutex m;
     const std::lock_guard hold(m);
     const uint64_t parks = rt().stats().parks;
@@ -65,7 +65,7 @@ TEST_P(TimedMutex, WithoutTimeToWaitItTriesOnce) {
     EXPECT_EQ(rt().stats().parks, parks);
 }
 
-TEST_P(TimedMutex, GivesUpWhenTheTimeIsUpAndNotBefore) {
+TEST_P(TimedMutex, TimesOutNoEarlierThanRequested) {
     timed_mutex m;
     m.lock();
     const auto wait = [&m] {
@@ -80,7 +80,7 @@ TEST_P(TimedMutex, GivesUpWhenTheTimeIsUpAndNotBefore) {
     m.unlock();
 }
 
-TEST_P(TimedMutex, GetsAMutexThatIsUnlockedInTime) {
+TEST_P(TimedMutex, SucceedsIfUnlockedInTime) {
     timed_mutex m;
     for (int i = 0; i < 20; ++i) {
         m.lock();
@@ -115,7 +115,7 @@ TEST_P(TimedMutex, StandardLocksWorkWithIt) {
 
 // No waiter is lost, and no two are inside at once, when deadlines expire while the mutex is
 // unlocked.
-TEST_P(TimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
+TEST_P(TimedMutex, DeadlinesRacingWithUnlocksLoseNothing) {
     timed_mutex m;
     long entered = 0;
     std::atomic<long> served = 0;
@@ -151,7 +151,7 @@ TEST_P(TimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
 }
 
 // Woken too late, and overtaken: the next waiter must not stay asleep.
-TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateLeavesItsTurnToTheNext) {
+TEST_P(TimedMutexOnOneProcessor, AWaiterWokenTooLateWakesTheNextWaiter) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> events;
         timed_mutex m;
@@ -182,7 +182,7 @@ TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateLeavesItsTurnToTheNext) {
 }
 
 // Woken too late, but the mutex is still free: the waiter takes it.
-TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateStillTakesAFreeMutex) {
+TEST_P(TimedMutexOnOneProcessor, AWaiterWokenTooLateStillTakesAFreeMutex) {
     const bool got = rt().run([] {
         timed_mutex m;
         wait_group all;
@@ -202,7 +202,7 @@ TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateStillTakesAFreeMutex) {
 }
 
 // The waiter that made the mutex starve is gone. It must not keep others out.
-TEST_P(TimedMutexOnOneProcessor, StarvationEndsWhenTheStarvingGiveUp) {
+TEST_P(TimedMutexOnOneProcessor, StarvationEndsWhenTheStarvingWaiterTimesOut) {
     rt().run([] {
         timed_mutex m;
         wait_group all;

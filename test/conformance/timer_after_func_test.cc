@@ -40,7 +40,7 @@ private:
 
 WEFT_SWEEP(TimerAfterFunc);
 
-TEST_P(TimerAfterFunc, RunsOnAGreenThreadOfItsOwnNoEarlierThanAsked) {
+TEST_P(TimerAfterFunc, RunsOnItsOwnGreenThreadNoEarlierThanRequested) {
     rt().run([] {
         const chan<std::pair<uint64_t, steady_clock::time_point>> ran(1);
         for (const auto delay : {0ns, 30'000ns, 1'000'000ns, 5'000'000ns}) {
@@ -65,7 +65,7 @@ TEST_P(TimerAfterFunc, ItsFunctionMayBlock) {
     });
 }
 
-TEST_P(TimerAfterFunc, StopReturnsTrueIffTheFunctionWasPreventedFromRunning) {
+TEST_P(TimerAfterFunc, StopReturnsTrueIffACallWasPrevented) {
     const int rounds = scaled(2000);
     const uint64_t seed = announced_seed();
     std::atomic<int> ran = 0;
@@ -165,7 +165,7 @@ TEST_P(TimerAfterFunc, DroppingTheTimerStopsItAndDestroysTheFunction) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerAfterFunc, ACallThatGoesOnKeepsTheFunctionAlive) {
+TEST_P(TimerAfterFunc, ARunningCallKeepsTheFunctionAlive) {
     const long before = tracked::alive();
     const chan<int> go_on;
     const chan<int> runs;
@@ -187,7 +187,7 @@ TEST_P(TimerAfterFunc, ACallThatGoesOnKeepsTheFunctionAlive) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(TimerAfterFunc, ADetachedOneRunsWithoutItsTimer) {
+TEST_P(TimerAfterFunc, ADetachedFunctionRunsWithoutItsTimer) {
     const int n = scaled(1000);
     const long before = tracked::alive();
     std::atomic<int> ran = 0;
@@ -201,7 +201,7 @@ TEST_P(TimerAfterFunc, ADetachedOneRunsWithoutItsTimer) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(TimerAfterFunc, ADetachedOneWhoseTimeNeverComesIsGivenUp) {
+TEST_P(TimerAfterFunc, ADetachedFunctionThatNeverFiresIsDestroyed) {
     const long before = tracked::alive();
     rt().run([] {
         after_func(std::chrono::hours::max(), [held = tracked(1)] {}).detach();
@@ -220,7 +220,7 @@ TEST_P(TimerAfterFunc, ItsChannelIsNil) {
     });
 }
 
-TEST_P(TimerAfterFunc, LargeAndAlignedFunctionsAreKeptAsTheyAre) {
+TEST_P(TimerAfterFunc, FunctionsMayHaveAnySizeAndAlignment) {
     struct alignas(64) wide {
         char bytes[300];
     };
@@ -235,7 +235,7 @@ TEST_P(TimerAfterFunc, LargeAndAlignedFunctionsAreKeptAsTheyAre) {
     });
 }
 
-TEST_P(TimerAfterFunc, AFunctionThatCannotBeCopiedLeavesNothingBehind) {
+TEST_P(TimerAfterFunc, AFailedCopyLeavesNothingBehind) {
     struct stubborn {
         tracked held{1};
         stubborn() = default;
@@ -267,7 +267,7 @@ TEST_P(TimerAfterFunc, PlainThreadsMaySetThem) {
     eventually([&] { return ran == 2; });
 }
 
-TEST_P(TimerAfterFunc, ATimerOfOneRuntimeThatIsResetFromOutsideRunsWhereItWas) {
+TEST_P(TimerAfterFunc, AnExternalResetKeepsTheRuntimeOfTheTimer) {
     std::atomic<bool> ran = false;
     const uint64_t before = rt().stats().finished;
     timer t = rt().run([&] { return after_func(1h, [&] { ran = true; }); });
@@ -306,7 +306,7 @@ TEST_P(TimerAfterFunc, AChainOfTimersProgressesBesideYielders) {
 
 // Everything a call needs was reserved when the timer was set: no stack can be mapped when it
 // fires.
-TEST_P(TimerAfterFunc, FiringNeedsNothingThatCouldBeRefused) {
+TEST_P(TimerAfterFunc, FiringNeedsNoFurtherResources) {
     const int n = scaled(2000);
     std::atomic<int> ran = 0;
     std::vector<timer> timers;

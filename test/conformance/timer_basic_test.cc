@@ -30,7 +30,7 @@ WEFT_SWEEP(TimerBasic);
 
 constexpr std::chrono::nanoseconds delays[] = {0ns, 1ns, 700ns, 30us, 999us, 1ms, 5ms};
 
-TEST_P(TimerBasic, ATickIsTheTimeAtWhichItWasDueAndComesNoEarlier) {
+TEST_P(TimerBasic, ATickHoldsItsDueTimeAndIsNeverEarly) {
     for (const auto delay : delays) {
         rt().run([delay] {
             const auto before = steady_clock::now();
@@ -46,7 +46,7 @@ TEST_P(TimerBasic, ATickIsTheTimeAtWhichItWasDueAndComesNoEarlier) {
     }
 }
 
-TEST_P(TimerBasic, ALateTickSaysWhenItWasDue) {
+TEST_P(TimerBasic, ALateTickHoldsItsDueTime) {
     rt().run([] {
         const timer t(1ms);
         const auto due_at_the_latest = steady_clock::now() + 1ms;
@@ -68,7 +68,7 @@ TEST_P(TimerBasic, AfterTicksOnce) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerBasic, DelaysOfZeroAndLessTickAtOnce) {
+TEST_P(TimerBasic, NonPositiveDelaysTickAtOnce) {
     rt().run([] {
         for (int i = 0; i < 20; ++i) {
             const auto start = steady_clock::now();
@@ -80,7 +80,7 @@ TEST_P(TimerBasic, DelaysOfZeroAndLessTickAtOnce) {
     });
 }
 
-TEST_P(TimerBasic, ADelayOfZeroTicksAlthoughEverybodyIsBusy) {
+TEST_P(TimerBasic, AZeroDelayTicksBesideYielders) {
     rt().run([this] {
         std::atomic<bool> stop = false;
         wait_group all;
@@ -169,7 +169,7 @@ TEST_P(TimerBasic, ManyTimersAtOnceAllTick) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerBasic, ASelectTakesATickOrSomethingElse) {
+TEST_P(TimerBasic, ASelectMayReceiveATick) {
     rt().run([] {
         const chan<int> other;
         const timer soon(1ms);
@@ -184,7 +184,7 @@ TEST_P(TimerBasic, ASelectTakesATickOrSomethingElse) {
     });
 }
 
-TEST_P(TimerBasic, ADeadlineAndATickRaceForOneReceiverAndOneOfThemWins) {
+TEST_P(TimerBasic, ADeadlineRacingWithATickLosesNoTick) {
     const int rounds = scaled(2000);
     const int lost = rt().run([rounds] {
         int wrong = 0;

@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 using TimerLifetime = procs_test;
 WEFT_SWEEP(TimerLifetime);
 
-TEST_P(TimerLifetime, WhatIsDroppedDoesNotWaitForItsTime) {
+TEST_P(TimerLifetime, ADroppedTimerIsRemovedAtOnce) {
     rt().run([] {
         { const timer t(1h); }
         { const ticker every(1h); }
@@ -46,7 +46,7 @@ TEST_P(TimerLifetime, WhatIsDroppedDoesNotWaitForItsTime) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerLifetime, AChannelOfAfterKeepsItsTimerAsLongAsThereIsAHandle) {
+TEST_P(TimerLifetime, AChannelOfAfterKeepsItsTimerAlive) {
     const auto c = rt().run([] { return after(1h); });
     EXPECT_EQ(pending_timers(rt()), 1U);
     { const auto another = c; }
@@ -75,7 +75,7 @@ TEST_P(TimerLifetime, AMillionDroppedChannelsOfAfterLeaveNothing) {
     }
 }
 
-TEST_P(TimerLifetime, ATickThatWaitsOutlivesItsTimer) {
+TEST_P(TimerLifetime, AnUnreceivedTickOutlivesItsTimer) {
     rt().run([] {
         std::optional<timer> t(std::in_place, 10us);
         const auto c = t->chan();
@@ -87,7 +87,7 @@ TEST_P(TimerLifetime, ATickThatWaitsOutlivesItsTimer) {
     });
 }
 
-TEST_P(TimerLifetime, NoTickComesAfterItsTimerIsDropped) {
+TEST_P(TimerLifetime, ADroppedTimerSendsNoTick) {
     rt().run([] {
         // Repeats until the drop is in time: the machine may stall for a moment.
         for (bool in_time = false; !in_time;) {
@@ -109,7 +109,7 @@ TEST_P(TimerLifetime, NoTickComesAfterItsTimerIsDropped) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerLifetime, ADetachedTimerTicksWithoutIt) {
+TEST_P(TimerLifetime, ADetachedTimerTicksWithoutItsObject) {
     rt().run([] {
         timer t(1ms);
         const auto c = t.chan();
@@ -118,7 +118,7 @@ TEST_P(TimerLifetime, ADetachedTimerTicksWithoutIt) {
     });
 }
 
-TEST_P(TimerLifetime, TimersOutliveWhoMadeThem) {
+TEST_P(TimerLifetime, TimersOutliveTheirCreator) {
     rt().run([] {
         const chan<recv_chan<steady_clock::time_point>> made(10);
         for (int i = 0; i < 10; ++i) {
@@ -157,7 +157,7 @@ TEST_P(TimerLifetime, DroppingRacesWithFiring) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(TimerLifetime, ARuntimeThatIsStoppedStopsItsTimers) {
+TEST_P(TimerLifetime, AStoppedRuntimeStopsItsTimers) {
     const long before = tracked::alive();
     std::atomic<int> ran = 0;
     timer t, f;
@@ -195,7 +195,7 @@ TEST_P(TimerLifetime, ARuntimeThatIsStoppedStopsItsTimers) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-TEST_P(TimerLifetime, ATickThatCameBeforeTheStopIsStillReceived) {
+TEST_P(TimerLifetime, ATickBeforeTheStopCanStillBeReceived) {
     const uint64_t fired = rt().stats().timers_fired;
     const auto c = rt().run([] { return after(1us); });
     eventually([&] { return rt().stats().timers_fired > fired; });

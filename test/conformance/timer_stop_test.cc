@@ -58,14 +58,14 @@ TEST_P(TimerStop, StoppingAfterTheTickWasReceivedPreventsNothing) {
     });
 }
 
-TEST_P(TimerStop, StoppingTakesBackATickThatNobodyHasReceived) {
+TEST_P(TimerStop, StopDiscardsAnUnreceivedTick) {
     timer t = ticked();
     EXPECT_TRUE(t.stop());
     EXPECT_EQ(t.chan().try_recv().status, chan_status::would_block);
     EXPECT_FALSE(t.stop());
 }
 
-TEST_P(TimerStop, ResettingTakesBackATickThatNobodyHasReceived) {
+TEST_P(TimerStop, ResetDiscardsAnUnreceivedTick) {
     timer t = ticked();
     const auto start = steady_clock::now();
     EXPECT_TRUE(t.reset(5ms));
@@ -73,7 +73,7 @@ TEST_P(TimerStop, ResettingTakesBackATickThatNobodyHasReceived) {
     EXPECT_FALSE(t.stop());
 }
 
-TEST_P(TimerStop, ATickMayBeReceivedLongAfterItCame) {
+TEST_P(TimerStop, ATickMayBeReceivedLongAfterItIsDue) {
     timer t = ticked();
     EXPECT_TRUE(t.chan().recv().has_value());
     EXPECT_EQ(t.chan().try_recv().status, chan_status::would_block);
@@ -90,7 +90,7 @@ TEST_P(TimerStop, ResettingToAnEarlierTimeTakesEffectAtOnce) {
 }
 
 // The waiter is on another processor, perhaps an idle one.
-TEST_P(TimerStop, ResettingForSomebodyWhoWaitsAlreadyWakesHim) {
+TEST_P(TimerStop, ResetWakesACurrentWaiterInTime) {
     timer t = rt().run([] { return timer(1h); });
     std::atomic<bool> received = false;
     park(1, [&] { rt().go([&, c = t.chan()] { received = c.recv().has_value(); }); });
@@ -106,7 +106,7 @@ TEST_P(TimerStop, ResettingForSomebodyWhoWaitsAlreadyWakesHim) {
     EXPECT_TRUE(received);
 }
 
-TEST_P(TimerStop, ResettingToALaterTimePutsTheTickOff) {
+TEST_P(TimerStop, ResetToALaterTimeDelaysTheTick) {
     rt().run([] {
         timer t(4ms);
         const auto start = steady_clock::now();
@@ -115,7 +115,7 @@ TEST_P(TimerStop, ResettingToALaterTimePutsTheTickOff) {
     });
 }
 
-TEST_P(TimerStop, AStoppedTimerBeginsAgainWhenItIsReset) {
+TEST_P(TimerStop, ResetRestartsAStoppedTimer) {
     rt().run([] {
         timer t(1h);
         for (int i = 0; i < 5; ++i) {
@@ -130,7 +130,7 @@ TEST_P(TimerStop, AStoppedTimerBeginsAgainWhenItIsReset) {
 
 // A thread receives all the time. A tick that was not prevented is received exactly once; a
 // prevented one is not.
-TEST_P(TimerStop, WhatStopReturnsAgreesWithWhatIsReceived) {
+TEST_P(TimerStop, TheResultOfStopAgreesWithReceivedTicks) {
     const int rounds = scaled(5000);
     std::atomic<int> received = 0;
     int not_prevented = 0;
@@ -155,7 +155,7 @@ TEST_P(TimerStop, WhatStopReturnsAgreesWithWhatIsReceived) {
     EXPECT_EQ(received, not_prevented);
 }
 
-TEST_P(TimerStop, WhatResetReturnsAgreesWithWhatIsReceived) {
+TEST_P(TimerStop, TheResultOfResetAgreesWithReceivedTicks) {
     const int rounds = scaled(5000);
     std::atomic<int> received = 0;
     int not_prevented = 0;
@@ -179,7 +179,7 @@ TEST_P(TimerStop, WhatResetReturnsAgreesWithWhatIsReceived) {
     EXPECT_EQ(received, not_prevented);
 }
 
-TEST_P(TimerStop, OfManyWhoStopAtOnceOneHasPreventedTheTick) {
+TEST_P(TimerStop, ExactlyOneOfManyStopsPreventsTheTick) {
     const int rounds = scaled(300);
     std::atomic<int> stopped = 0;
     std::atomic<int> received = 0;
@@ -197,7 +197,7 @@ TEST_P(TimerStop, OfManyWhoStopAtOnceOneHasPreventedTheTick) {
     EXPECT_EQ(stopped + received, rounds);
 }
 
-TEST_P(TimerStop, ManyMayResetOneTimerAtOnce) {
+TEST_P(TimerStop, ManyThreadsMayResetOneTimer) {
     const int rounds = scaled(500);
     std::atomic<int> prevented = 0;
     timer t = rt().run([] { return timer(1h); });
@@ -215,7 +215,7 @@ TEST_P(TimerStop, ManyMayResetOneTimerAtOnce) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerStop, PlainThreadsAndGreenThreadsMayStopAndResetOneTimer) {
+TEST_P(TimerStop, PlainAndGreenThreadsMayStopAndResetATimer) {
     const int rounds = scaled(500);
     timer t = rt().run([] { return timer(1h); });
     std::atomic<bool> over = false;

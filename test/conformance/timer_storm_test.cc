@@ -63,7 +63,7 @@ TEST_P(TimerStorm, EveryTimerTicksOrIsStopped) {
 
 // All parties reset and stop the timers, which have receivers of their own: as many ticks come as
 // were not prevented.
-TEST_P(TimerStorm, SharedTimersTickAsOftenAsTheyWereNotPrevented) {
+TEST_P(TimerStorm, SharedTimersTickUnlessPrevented) {
     constexpr int timers = 8;
     const int rounds = scaled(3000);
     const uint64_t seed = announced_seed();
@@ -98,7 +98,7 @@ TEST_P(TimerStorm, SharedTimersTickAsOftenAsTheyWereNotPrevented) {
     EXPECT_EQ(received, not_prevented);
 }
 
-TEST_P(TimerStorm, FunctionsRunAsOftenAsTheyWereNotPrevented) {
+TEST_P(TimerStorm, FunctionsRunUnlessPrevented) {
     constexpr int timers = 8;
     const int rounds = scaled(3000);
     const uint64_t seed = announced_seed();

@@ -25,7 +25,7 @@ using std::chrono::steady_clock;
 using TimerTicker = procs_test;
 WEFT_SWEEP(TimerTicker);
 
-TEST_P(TimerTicker, TicksComeAtMultiplesOfThePeriodAndNoEarlier) {
+TEST_P(TimerTicker, TicksAreDueAtMultiplesOfThePeriodAndNeverEarly) {
     rt().run([] {
         const auto before = steady_clock::now();
         const ticker every(2ms);
@@ -43,7 +43,7 @@ TEST_P(TimerTicker, TicksComeAtMultiplesOfThePeriodAndNoEarlier) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerTicker, OneTickWaitsForASlowReceiverAndTheOthersAreSkipped) {
+TEST_P(TimerTicker, ASlowReceiverGetsOneTickAndSkipsTheRest) {
     rt().run([] {
         const ticker every(1ms);
         const auto c = every.chan();
@@ -58,7 +58,7 @@ TEST_P(TimerTicker, OneTickWaitsForASlowReceiverAndTheOthersAreSkipped) {
 }
 
 // The processor itself is late: all that is due then is one tick, not thirty.
-TEST_P(TimerTicker, TicksThatWereDueWhileNobodyLookedAreOne) {
+TEST_P(TimerTicker, OverdueTicksAreMergedIntoOne) {
     rt().run([] {
         const ticker every(1ms);
         const auto c = every.chan();
@@ -86,7 +86,7 @@ TEST_P(TimerTicker, NoTickComesAfterStop) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-TEST_P(TimerTicker, StoppingTakesBackATickThatNobodyHasReceived) {
+TEST_P(TimerTicker, StopDiscardsAnUnreceivedTick) {
     rt().run([] {
         ticker every(200us);
         const auto c = every.chan();
@@ -158,7 +158,7 @@ TEST_P(TimerTicker, EachOfSeveralReceiversIsWoken) {
 }
 
 // One tick at a time goes to one receiver, in order.
-TEST_P(TimerTicker, NoTickGoesToTwoReceivers) {
+TEST_P(TimerTicker, EachTickReachesOneReceiver) {
     const int each = scaled(200);
     const chan<steady_clock::time_point> seen(static_cast<std::size_t>(4 * each));
     rt().run([&] {
@@ -178,7 +178,7 @@ TEST_P(TimerTicker, NoTickGoesToTwoReceivers) {
     EXPECT_EQ(std::adjacent_find(ticks.begin(), ticks.end()), ticks.end());
 }
 
-TEST_P(TimerTicker, ARangeForGoesOnUntilItIsLeft) {
+TEST_P(TimerTicker, ARangeForReceivesTicksUntilBreak) {
     rt().run([] {
         const ticker every(100us);
         const auto c = every.chan();
@@ -190,7 +190,7 @@ TEST_P(TimerTicker, ARangeForGoesOnUntilItIsLeft) {
     });
 }
 
-TEST_P(TimerTicker, TickersAreMadeAndStoppedAtAHighRateByAll) {
+TEST_P(TimerTicker, ManyTickersAreStartedAndStoppedConcurrently) {
     const int rounds = scaled(2000);
     std::atomic<int> ticks = 0;
     rt().run([&] {

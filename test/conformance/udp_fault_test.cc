@@ -107,7 +107,7 @@ asked ask(udp_socket& s, uint64_t number, int most_tries, std::chrono::milliseco
 
 constexpr int for_ever = 1'000'000;
 
-TEST_P(UdpFault, WhoAsksAgainIsAnswered) {
+TEST_P(UdpFault, ARepeatedRequestIsAnswered) {
     constexpr int clients = 8;
     const int questions = scaled(40);
     rt().run([&] {
@@ -150,7 +150,7 @@ TEST_P(UdpFault, WhoAsksAgainIsAnswered) {
 
 // Each datagram that the network passes on is received unchanged, as often as it was passed on, and
 // no other one.
-TEST_P(UdpFault, WhatArrivesIsWhatWasSent) {
+TEST_P(UdpFault, DeliveredDatagramsAreUnchanged) {
     constexpr int count = 150;  // fits into the system's buffers
     rt().run([&] {
         for (const datagram_weather& w : {
@@ -211,7 +211,7 @@ TEST_P(UdpFault, WhatArrivesIsWhatWasSent) {
     });
 }
 
-TEST_P(UdpFault, NothingArrivesAndThenEverythingAgain) {
+TEST_P(UdpFault, TrafficResumesAfterAPartition) {
     rt().run([] {
         udp_socket server(endpoint::loopback(0));
         datagram_proxy proxy(server.local_endpoint().port(), {});
@@ -247,7 +247,7 @@ TEST_P(UdpFault, NothingArrivesAndThenEverythingAgain) {
 }
 
 // The check of the answers can fail.
-TEST_P(UdpFault, ADamagedAnswerIsNoticed) {
+TEST_P(UdpFault, TheTestDetectsADamagedAnswer) {
     rt().run([] {
         udp_socket server(endpoint::loopback(0));
         datagram_proxy proxy(server.local_endpoint().port(), {.damage_one_in = 2, .seed = 7});

@@ -38,7 +38,7 @@ protected:
 
 WEFT_SWEEP_OVER(Udp, 1U, 4U);
 
-TEST_P(Udp, DatagramsArriveWholeWithTheirSender) {
+TEST_P(Udp, DatagramsArriveWithTheirSenderAndBoundary) {
     rt().run([&] {
         char text[8];
         client_.send_to("hello", server_.local_endpoint());
@@ -75,7 +75,7 @@ TEST_P(Udp, ReceivingWaits) {
     });
 }
 
-TEST_P(Udp, AConnectedOneTalksToOneOnly) {
+TEST_P(Udp, AConnectedSocketReceivesOnlyFromItsPeer) {
     rt().run([&] {
         udp_socket one = udp_socket::connected_to(server_.local_endpoint());
         EXPECT_EQ(one.remote_endpoint(), server_.local_endpoint());
@@ -90,7 +90,7 @@ TEST_P(Udp, AConnectedOneTalksToOneOnly) {
     });
 }
 
-TEST_P(Udp, ThatNobodyListensIsALaterError) {
+TEST_P(Udp, WithoutAListenerALaterCallReportsTheError) {
     rt().run([&] {
         udp_socket one = udp_socket::connected_to(server_.local_endpoint());
         server_.close();
@@ -103,7 +103,7 @@ TEST_P(Udp, ThatNobodyListensIsALaterError) {
     });
 }
 
-TEST_P(Udp, OneOfBothVersionsTalksToIPv4) {
+TEST_P(Udp, ADualStackSocketReachesIPv4) {
     rt().run([&] {
         udp_socket both{endpoint(":0")};
         both.send_to("x", server_.local_endpoint());
@@ -120,7 +120,7 @@ TEST_P(Udp, OneOfBothVersionsTalksToIPv4) {
     });
 }
 
-TEST_P(Udp, TooMuchIsAnError) {
+TEST_P(Udp, ATooLargeDatagramIsAnError) {
     rt().run([&] {
         const std::vector<char> much(70'000);
         std::error_code ec;

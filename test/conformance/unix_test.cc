@@ -49,7 +49,7 @@ protected:
 
 WEFT_SWEEP_OVER(Unix, 1U, 4U);
 
-TEST(UnixAddress, IsAPathOrAName) {
+TEST(UnixAddress, IsAPathOrAnAbstractName) {
     EXPECT_EQ(unix_address("/run/x").path(), "/run/x");
     EXPECT_EQ(unix_address("/run/x").to_string(), "/run/x");
     EXPECT_FALSE(unix_address("x").is_abstract());
@@ -66,7 +66,7 @@ TEST(UnixAddress, IsAPathOrAName) {
     EXPECT_EQ(unix_address::abstract_name(longest).name(), longest);
 }
 
-TEST(UnixAddress, RefusesWhatTheSystemWouldNotTakeAsItIs) {
+TEST(UnixAddress, RefusesEmptyTooLongAndZeroBytePaths) {
     const auto why = [](std::string_view text) -> std::string {
         try {
             const unix_address refused(text);
@@ -103,7 +103,7 @@ TEST_P(Unix, EchoesOverAPath) {
     });
 }
 
-TEST_P(Unix, AnAbstractNameIsNoFile) {
+TEST_P(Unix, AnAbstractNameCreatesNoFile) {
     const unix_address name = unix_address::abstract_name(directory_ / "abstract");
     rt().run([&] {
         unix_listener listener(name);
@@ -147,7 +147,7 @@ TEST_P(Unix, APairPassesFilesWithItsBytes) {
 
 // The data behind descriptors comes with the same edges as the data before them, so after a read
 // that stops there another one is tried.
-TEST_P(Unix, AReadThatStopsAtFilesLeavesNothingThere) {
+TEST_P(Unix, AReadThatStopsAtFilesIsContinued) {
     auto [near, far] = rt().run([] { return unix_stream::pair(); });
     far.set_read_deadline(std::chrono::steady_clock::now() + 10s);
     char text[100];
@@ -180,7 +180,7 @@ TEST_P(Unix, AReadThatStopsAtFilesLeavesNothingThere) {
     }
 }
 
-TEST_P(Unix, MoreFilesThanThereIsRoomForAreClosed) {
+TEST_P(Unix, FilesBeyondTheRoomAreClosed) {
     if (emulated) GTEST_SKIP() << "the emulator asks for twice the room and forgets what did not fit";
     rt().run([&] {
         auto [near, far] = unix_stream::pair();
@@ -198,7 +198,7 @@ TEST_P(Unix, MoreFilesThanThereIsRoomForAreClosed) {
     });
 }
 
-TEST_P(Unix, KnowsWhoIsAtTheOtherEnd) {
+TEST_P(Unix, ReturnsTheCredentialsOfThePeer) {
     const auto [near, far] = unix_stream::pair();
     EXPECT_EQ(near.credentials().pid, ::getpid());
     EXPECT_EQ(near.credentials().uid, ::getuid());
@@ -206,7 +206,7 @@ TEST_P(Unix, KnowsWhoIsAtTheOtherEnd) {
 }
 
 // A mistyped path does not delete a file.
-TEST_P(Unix, OnlyASocketIsReplaced) {
+TEST_P(Unix, ReplaceDeletesOnlySockets) {
     const unix_address path = at("file");
     ASSERT_EQ(::close(::open(path.to_string().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
     EXPECT_THROW(unix_listener(path, {.replace = true}), std::system_error);
@@ -214,7 +214,7 @@ TEST_P(Unix, OnlyASocketIsReplaced) {
 }
 
 // The system reports nothing of it to our side.
-TEST_P(Unix, NobodyWaitsToWriteWhenWritingIsOver) {
+TEST_P(Unix, ShutdownSendEndsAWaitingWrite) {
     auto [near, far] = unix_stream::pair();
     std::error_code ec;
     const uint64_t parks = rt().stats().parks;
@@ -225,7 +225,7 @@ TEST_P(Unix, NobodyWaitsToWriteWhenWritingIsOver) {
     EXPECT_EQ(ec, std::errc::broken_pipe);
 }
 
-TEST_P(Unix, ThePathGoesWithTheListener) {
+TEST_P(Unix, TheListenerRemovesItsPath) {
     {
         const unix_listener listener(at("s"));
         EXPECT_TRUE(exists(at("s")));
@@ -255,7 +255,7 @@ TEST_P(Unix, AChildDoesNotRemoveTheParentsPath) {
     EXPECT_TRUE(exists(at("s")));
 }
 
-TEST_P(Unix, APathThatWasLeftIsReplacedOnlyOnRequest) {
+TEST_P(Unix, AStalePathIsReplacedOnlyOnRequest) {
     { const unix_listener left(at("s"), {.unlink_on_close = false}); }
     try {
         const unix_listener again(at("s"));
@@ -269,7 +269,7 @@ TEST_P(Unix, APathThatWasLeftIsReplacedOnlyOnRequest) {
     EXPECT_TRUE(exists(at("s")));
 }
 
-TEST_P(Unix, ConnectingSaysWhatIsWrong) {
+TEST_P(Unix, TheErrorOfAConnectNamesTheCause) {
     const auto why = [](const unix_address& to) -> std::string {
         try {
             static_cast<void>(unix_stream::connect(to));
@@ -314,7 +314,7 @@ TEST_P(Unix, ConnectingWaitsWhileTheQueueIsFull) {
     });
 }
 
-TEST_P(Unix, DatagramsArriveWholeWithTheirSender) {
+TEST_P(Unix, DatagramsArriveWithTheirSenderAndBoundary) {
     rt().run([&] {
         unix_datagram server(at("server"));
         unix_datagram client(at("client"));

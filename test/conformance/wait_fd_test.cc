@@ -72,7 +72,7 @@ protected:
 
 WEFT_SWEEP_OVER(WaitFd, 1U, 2U, 4U);
 
-TEST_P(WaitFd, WhatIsReadyDoesNotWait) {
+TEST_P(WaitFd, AReadyDescriptorDoesNotWait) {
     rt().run([] {
         const Ends ends;
         EXPECT_EQ(wait_fd(ends.near(), fd_events::writable), fd_events::writable);
@@ -85,7 +85,7 @@ TEST_P(WaitFd, WhatIsReadyDoesNotWait) {
     });
 }
 
-TEST_P(WaitFd, WaitsUntilSomebodyWrites) {
+TEST_P(WaitFd, WaitsUntilDataArrives) {
     rt().run([&] {
         const Ends ends;
         const watched_fd near(ends.near());
@@ -115,7 +115,7 @@ TEST_P(WaitFd, WaitsUntilThereIsRoom) {
     });
 }
 
-TEST_P(WaitFd, AllWhoWaitForTheSameAreWoken) {
+TEST_P(WaitFd, WakesAllWaitersForTheSameEvent) {
     rt().run([&] {
         const Ends ends;
         wait_group all;
@@ -128,7 +128,7 @@ TEST_P(WaitFd, AllWhoWaitForTheSameAreWoken) {
     });
 }
 
-TEST_P(WaitFd, TheOtherSidesEndIsReadable) {
+TEST_P(WaitFd, ACloseOfThePeerIsReadable) {
     rt().run([&] {
         const Ends ends;
         wait_group all;
@@ -157,7 +157,7 @@ TEST_P(WaitFd, PipesAndRegularFilesWork) {
     });
 }
 
-TEST_P(WaitFd, WhatIsNoDescriptorIsAnError) {
+TEST_P(WaitFd, AnInvalidDescriptorIsAnError) {
     rt().run([] {
         const auto error_of = [](auto f) {
             try {
@@ -203,7 +203,7 @@ TEST_P(WaitFd, DeadlinesAndCancellationEndAWait) {
 }
 
 // Its owner closes it, and the number is reused at once.
-TEST_P(WaitFd, ANumberThatMeansAnotherFileIsWaitedForAnew) {
+TEST_P(WaitFd, AReusedNumberWaitsForItsNewFile) {
     rt().run([&] {
         for (int i = 0; i < 20; ++i) {
             const Ends ends;
@@ -217,7 +217,7 @@ TEST_P(WaitFd, ANumberThatMeansAnotherFileIsWaitedForAnew) {
     });
 }
 
-TEST_P(WaitFd, OneOfOursMayBeClosedMeanwhile) {
+TEST_P(WaitFd, ClosingASocketObjectEndsTheWait) {
     rt().run([&] {
         auto [near, far] = net::unix_stream::pair();
         wait_group all;
@@ -243,7 +243,7 @@ TEST_P(WaitFd, OneOfOursMayBeClosedMeanwhile) {
     });
 }
 
-TEST_P(WaitFd, PlainThreadsMayWaitToo) {
+TEST_P(WaitFd, PlainThreadsMayWait) {
     const Ends ends;
     std::thread waiter([&] {
         EXPECT_EQ(wait_fd(ends.near(), fd_events::readable), fd_events::readable);
@@ -274,7 +274,7 @@ TEST_P(WaitFd, IsACaseOfASelect) {
     });
 }
 
-TEST_P(WaitFd, ASelectIsWokenByWhicheverComesFirst) {
+TEST_P(WaitFd, ASelectTakesTheFirstEvent) {
     rt().run([&] {
         const Ends ends;
         const watched_fd near(ends.near());
@@ -342,7 +342,7 @@ TEST_P(WaitFd, IsACaseOfASelectSet) {
 
 // An edge wakes one of the waiters. If another reader was faster, that waiter waits on, and no
 // other is lost.
-TEST_P(WaitFd, SelectsThatReadTheSameGetEachByteOnce) {
+TEST_P(WaitFd, SelectsOnOneDescriptorGetEachByteOnce) {
     constexpr int readers = 4;
     constexpr int bytes = 2000;
     rt().run([&] {
@@ -374,7 +374,7 @@ TEST_P(WaitFd, SelectsThatReadTheSameGetEachByteOnce) {
     });
 }
 
-TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
+TEST_P(WaitFd, ReadsOfASocketRunBesideWaits) {
     constexpr int bytes = 500;
     rt().run([&] {
         auto [near, far] = net::unix_stream::pair();
@@ -406,7 +406,7 @@ TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
 
 // A descriptor number is reused while a G waits for its old file. A waiter for the new file is
 // woken.
-TEST_P(WaitFd, ANumberThatIsUsedAnewIsWatchedAnew) {
+TEST_P(WaitFd, AWaiterOnAReusedNumberIsWoken) {
     Ends old;
     Ends fresh;
     const int number = old.near();
@@ -427,7 +427,7 @@ TEST_P(WaitFd, ANumberThatIsUsedAnewIsWatchedAnew) {
 
 // A runtime that ends abandons a green thread that an edge has woken, and that will never check.
 // The edge must wake another waiter.
-TEST(WaitFdAtTheEnd, AnEdgeIsNotLostWithWhoWasWoken) {
+TEST(WaitFdAtTheEnd, AnAbandonedWaiterPassesItsEdgeOn) {
     for (const bool selects : {false, true}) {
         auto [near, far] = net::unix_stream::pair();
         const watched_fd w(near.native_handle());

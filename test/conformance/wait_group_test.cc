@@ -51,7 +51,7 @@ TEST_P(WaitGroup, WaitReturnsWhenEveryPieceIsDone) {
     EXPECT_EQ(early, 0);
 }
 
-TEST_P(WaitGroup, WithNothingToDoWaitReturnsAtOnce) {
+TEST_P(WaitGroup, WaitAtZeroReturnsAtOnce) {
     wait_group none;
     none.wait();
     rt().run([&] {
@@ -153,7 +153,7 @@ TEST_P(WaitGroup, MayBeDestroyedRightAfterAPlainThreadsWait) {
     }
 }
 
-TEST_P(WaitGroup, WhatTheWorkDidIsVisibleAfterWait) {
+TEST_P(WaitGroup, TheEndOfWorkSynchronizesWithWait) {
     const int rounds = scaled(2000);
     const int wrong = rt().run([rounds] {
         int mistakes = 0;
@@ -171,7 +171,7 @@ TEST_P(WaitGroup, WhatTheWorkDidIsVisibleAfterWait) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(WaitGroup, WhatTheWorkHeldIsGoneAfterWait) {
+TEST_P(WaitGroup, TheWorkIsDestroyedBeforeWaitReturns) {
     const int rounds = scaled(1000);
     const long left = rt().run([rounds] {
         const long before = tracked::alive();
@@ -188,7 +188,7 @@ TEST_P(WaitGroup, WhatTheWorkHeldIsGoneAfterWait) {
     EXPECT_EQ(left, 0);
 }
 
-TEST_P(WaitGroup, WaitRethrowsWhatLeftTheWork) {
+TEST_P(WaitGroup, WaitRethrowsTheExceptionOfTheWork) {
     rt().run([] {
         wait_group all;
         all.go([] { throw std::runtime_error("lost the thread"); });

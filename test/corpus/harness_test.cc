@@ -81,7 +81,7 @@ TEST(Corpus, AProgramThatShouldHangAndEndsIsAFailure) {
     EXPECT_NONFATAL_FAILURE(expect_hang(make<ends>, {{"main", "chan receive"}}), "main [chan receive]");
 }
 
-TEST(Corpus, AnotherReasonIsAFailure) {
+TEST(Corpus, AnUnexpectedWaitReasonIsAFailure) {
     EXPECT_NONFATAL_FAILURE(expect_hang(make<hangs>, {{"first", "mutex lock"},
                                                       {"main", "chan send"},
                                                       {"second", "chan receive (nil chan)"},

@@ -20,9 +20,9 @@
 //     };
 //     WEFT_BUG(Project123, hang, {"main", "mutex lock"}, {"worker", "chan send"});
 //
-// The last line makes two tests. TheBuggyOneHangs runs the program until nothing more can happen in
+// The last line makes two tests. TheBuggyVersionHangs runs the program until nothing more can happen in
 // its runtime. The green threads in a dump, and what each waits for, must then match the list
-// exactly. TheFixedOneEnds runs the program many times to its end.
+// exactly. TheFixedVersionEnds runs the program many times to its end.
 //
 // A missing unlock is found even if no other thread locks afterwards, because destroying a locked
 // mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a third test of that, which runs
@@ -170,14 +170,14 @@ void leave_locked() {
 
 }  // namespace weft::test
 
-#define WEFT_BUG(suite, Program, ...)                                                        \
-    TEST(suite, TheBuggyOneHangs) { expect_hang(make<Program>, {__VA_ARGS__}); }             \
-    TEST(suite, TheFixedOneEnds) { expect_end(make<Program>, Program::order_survives_fix); } \
+#define WEFT_BUG(suite, Program, ...)                                                            \
+    TEST(suite, TheBuggyVersionHangs) { expect_hang(make<Program>, {__VA_ARGS__}); }             \
+    TEST(suite, TheFixedVersionEnds) { expect_end(make<Program>, Program::order_survives_fix); } \
     static_assert(true)
 
 #define WEFT_MISSING_UNLOCK(suite, Program)                                                                       \
     using suite##DeathTest = DeathTest;                                                                           \
-    TEST_F(suite##DeathTest, TheMutexDiesLocked) {                                                                \
+    TEST_F(suite##DeathTest, TheMutexIsDestroyedLocked) {                                                         \
         EXPECT_ABORT(leave_locked<Program>(), fatal_line("a weft::%smutex was destroyed while it was locked%s")); \
     }                                                                                                             \
     static_assert(true)

@@ -58,7 +58,7 @@ TEST_F(BlockingMisuse, UsingALocal) {
 }
 
 // Other misuse there is also reported as that of the green thread.
-TEST_F(BlockingMisuse, UnlockingWhatIsNotLocked) {
+TEST_F(BlockingMisuse, UnlockingAnUnlockedMutex) {
     EXPECT_ABORT(in_a_call([] {
                      mutex m;
                      m.unlock();
@@ -84,18 +84,18 @@ TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {
                    "use a weft::wait_group"));
 }
 
-TEST_F(BlockingMisuse, MainInIt) {
+TEST_F(BlockingMisuse, CallingMain) {
     EXPECT_ABORT(in_a_call([] { weft::main([] {}); }),
                  fatal_line("weft::main() was called from a green thread; call the function directly"));
 }
 
 // The exception travels out of the call, and then leaves the green thread.
-TEST_F(BlockingMisuse, AnExceptionThatNobodyCatches) {
+TEST_F(BlockingMisuse, LeavingTheGreenThreadByAnException) {
     EXPECT_ABORT(in_a_call([] { throw std::runtime_error("too late"); }),
                  "weft: fatal: an exception of type std::runtime_error (too late) left green thread %d \"culprit\" %s");
 }
 
-TEST_F(BlockingMisuse, AnExceptionOutOfANoexceptFunction) {
+TEST_F(BlockingMisuse, LeavingANoexceptFunctionByAnException) {
     EXPECT_ABORT(
         in_a_call([] { throw_through_noexcept(); }),
         "weft: fatal: an exception of type std::runtime_error (not out of here) left %sgreen thread %d \"culprit\" %s");

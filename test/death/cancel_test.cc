@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 class Interruption : public DeathTest {};
 
-TEST_F(Interruption, ThatLeavesADetachedGreenThread) {
+TEST_F(Interruption, IsFatalIfItLeavesADetachedGreenThread) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});
@@ -28,7 +28,7 @@ TEST_F(Interruption, ThatLeavesADetachedGreenThread) {
 }
 
 // A destructor that runs because a function returns is interrupted like any other code.
-TEST_F(Interruption, ThatLeavesADestructor) {
+TEST_F(Interruption, IsFatalIfItLeavesADestructor) {
     struct waits_at_the_end {
         ~waits_at_the_end() { wait_for_ever(); }
     };
@@ -42,7 +42,7 @@ TEST_F(Interruption, ThatLeavesADestructor) {
         "weft: or catch it before it leaves a noexcept function, such as a destructor");
 }
 
-TEST_F(Interruption, OfAChannelThatDiesUnderASelect) {
+TEST_F(Interruption, DestroyingAChannelUnderASelectIsFatal) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});

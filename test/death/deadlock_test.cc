@@ -67,7 +67,7 @@ class Deadlock : public DeathTest {};
 
 // ---- Deadlocks.
 
-TEST_F(Deadlock, OfTwoMutexesLockedInDifferentOrder) {
+TEST_F(Deadlock, ReportsTwoMutexesLockedInDifferentOrder) {
     EXPECT_DEADLOCK(run_main([] {
                         mutex a;
                         mutex b;
@@ -93,7 +93,7 @@ TEST_F(Deadlock, OfTwoMutexesLockedInDifferentOrder) {
                     "weft: to see which green thread holds a mutex: RUN_DEBUG=lockowners=1");
 }
 
-TEST_F(Deadlock, SaysWhoHoldsWhatIfMutexesKnow) {
+TEST_F(Deadlock, ReportsTheHoldersOfMutexesWithLockOwners) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
@@ -117,7 +117,7 @@ TEST_F(Deadlock, SaysWhoHoldsWhatIfMutexesKnow) {
         "weft: a cycle: %d waits for %d, which waits for %d");
 }
 
-TEST_F(Deadlock, SaysWhoHasASharedMutexAloneIfMutexesKnow) {
+TEST_F(Deadlock, ReportsTheWriterOfASharedMutexWithLockOwners) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
@@ -143,7 +143,7 @@ TEST_F(Deadlock, SaysWhoHasASharedMutexAloneIfMutexesKnow) {
         "weft: a cycle: %d waits for %d, which waits for %d");
 }
 
-TEST_F(Deadlock, OfTwoFuturesOfWhichEachNeedsTheOther) {
+TEST_F(Deadlock, ReportsTwoFuturesThatNeedEachOther) {
     EXPECT_DEADLOCK(run_main([] {
                         const chan<int> c;
                         future<void> second;
@@ -160,7 +160,7 @@ TEST_F(Deadlock, OfTwoFuturesOfWhichEachNeedsTheOther) {
                     "weft: a cycle: %d waits for %d, which waits for %d");
 }
 
-TEST_F(Deadlock, OfAFutureWhoseFunctionWaitsForAMutexOfTheOneThatWaits) {
+TEST_F(Deadlock, ReportsACycleOfAFutureAndAMutex) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
@@ -177,7 +177,7 @@ TEST_F(Deadlock, OfAFutureWhoseFunctionWaitsForAMutexOfTheOneThatWaits) {
         "weft: a cycle: 1 waits for 2 of another runtime, which waits for 1");
 }
 
-TEST_F(Deadlock, OfAMutexLockedTwice) {
+TEST_F(Deadlock, ReportsAMutexLockedTwice) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
@@ -191,13 +191,13 @@ TEST_F(Deadlock, OfAMutexLockedTwice) {
         "weft: a cycle: 1 waits for 1");
 }
 
-TEST_F(Deadlock, OfAChannelThatNobodySendsTo) {
+TEST_F(Deadlock, ReportsAReceiveWithoutASender) {
     EXPECT_DEADLOCK(run_main([] { chan<int>().recv(); }), "weft:     green thread 1 \"main\": chan receive at 0x%x",
                     "green thread 1 \"main\" [chan receive%s, P%d]:",
                     "weft: the process ends with status 86; RUN_DEBUG=deadlock=0 turns the check off");
 }
 
-TEST_F(Deadlock, OfAGroupThatIsNeverDone) {
+TEST_F(Deadlock, ReportsAGroupThatIsNeverDone) {
     EXPECT_DEADLOCK(
         run_main([] {
             wait_group group;
@@ -207,11 +207,11 @@ TEST_F(Deadlock, OfAGroupThatIsNeverDone) {
         "weft:     green thread 1 \"main\": wait group at 0x%x; all green threads that it started have ended");
 }
 
-TEST_F(Deadlock, OfASelectWithoutCases) {
+TEST_F(Deadlock, ReportsASelectWithoutCases) {
     EXPECT_DEADLOCK(run_main([] { select(); }), "weft:     green thread 1 \"main\": select (no cases)%s");
 }
 
-TEST_F(Deadlock, OfALatchThatNobodyCountsDown) {
+TEST_F(Deadlock, ReportsALatchThatIsNeverCountedDown) {
     EXPECT_DEADLOCK(run_main([] {
                         latch gate(1);
                         wait_group all;
@@ -221,7 +221,7 @@ TEST_F(Deadlock, OfALatchThatNobodyCountsDown) {
                     "weft: 11 of runtime \"weft\" wait, and no timer and no other thread can wake one:");
 }
 
-TEST_F(Deadlock, AfterMuchWork) {
+TEST_F(Deadlock, IsReportedAfterMuchWork) {
     EXPECT_DEADLOCK(run_main([] {
                         wait_group all;
                         for (int i = 0; i < 100; ++i) {
@@ -248,7 +248,7 @@ bool looks_are_the_monitors() {
     return watched;
 }
 
-TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
+TEST_F(Deadlock, ReportsAServerWithoutClients) {
     EXPECT_DEADLOCK(run_main([] {
                         const chan<int> requests(1);
                         std::atomic<bool> enough{false};
@@ -270,7 +270,7 @@ TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
                     "weft:     green thread 1 \"main\": chan receive at 0x%x");
 }
 
-TEST_F(Deadlock, OfAPinnedGreenThread) {
+TEST_F(Deadlock, ReportsAPinnedGreenThread) {
     EXPECT_DEADLOCK(run_main([] {
                         const pin here;
                         go([] { chan<int>::nil().recv(); });
@@ -279,7 +279,7 @@ TEST_F(Deadlock, OfAPinnedGreenThread) {
                     "weft: 2 of runtime \"weft\" wait, and no timer and no other thread can wake one:");
 }
 
-TEST_F(Deadlock, OfACProgram) {
+TEST_F(Deadlock, IsReportedInACProgram) {
     EXPECT_DEADLOCK(
         {
             look_at_green_threads_only();
@@ -289,7 +289,7 @@ TEST_F(Deadlock, OfACProgram) {
         "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
-TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
+TEST_F(Deadlock, StrictSearchIgnoresOtherThreads) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
@@ -302,7 +302,7 @@ TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
 }
 
 // The other runtime is busy when main begins to wait, and for longer than main's own checks take.
-TEST_F(Deadlock, OfARuntimeThatWasTheLastToWork) {
+TEST_F(Deadlock, IsReportedWhenAnotherRuntimeStopsWorking) {
     procs = 2;
     EXPECT_EXIT(run_main([] {
                     runtime other({.procs = 1, .name = "other"});
@@ -319,7 +319,7 @@ TEST_F(Deadlock, OfARuntimeThatWasTheLastToWork) {
                       "weft:     green thread %d: chan receive (nil chan)%s"}));
 }
 
-TEST_F(Deadlock, BesideARuntimeThatWasLeftToAStragglerWhichIsBack) {
+TEST_F(Deadlock, IsReportedAfterAStragglerOfAnotherRuntimeEnds) {
     EXPECT_DEADLOCK(run_main([] {
                         std::atomic<bool> over = false;
                         runtime other({.procs = 1});
@@ -337,7 +337,7 @@ TEST_F(Deadlock, BesideARuntimeThatWasLeftToAStragglerWhichIsBack) {
 
 constexpr auto long_enough = 200ms;
 
-TEST_F(Deadlock, IsNoneIfAPlainThreadWillSend) {
+TEST_F(Deadlock, IsNotReportedIfAPlainThreadWillSend) {
     if (!weft::detail::os::can_ask) GTEST_SKIP() << "threads are not looked at then";
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
@@ -350,7 +350,7 @@ TEST_F(Deadlock, IsNoneIfAPlainThreadWillSend) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneIfThereIsADetachedThread) {
+TEST_F(Deadlock, IsNotReportedBesideADetachedThread) {
     if (!weft::detail::os::can_ask) GTEST_SKIP() << "not looked at then";
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
@@ -362,11 +362,11 @@ TEST_F(Deadlock, IsNoneIfThereIsADetachedThread) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneIfATimerIsSet) {
+TEST_F(Deadlock, IsNotReportedIfATimerIsSet) {
     EXPECT_NO_DEADLOCK(run_main([] { sleep_for(long_enough); }));
 }
 
-TEST_F(Deadlock, IsNoneIfATimerStartsAGreenThread) {
+TEST_F(Deadlock, IsNotReportedIfATimerStartsAGreenThread) {
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
         const timer t = after_func(long_enough, [values] { values.send(1); });
@@ -374,7 +374,7 @@ TEST_F(Deadlock, IsNoneIfATimerStartsAGreenThread) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneIfAWaitHasADeadline) {
+TEST_F(Deadlock, IsNotReportedIfAWaitHasADeadline) {
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
         static_cast<void>(values.recv_for(long_enough));
@@ -397,7 +397,7 @@ pid_t connects_later(const net::tcp_listener& listener) {
 }
 
 // The runtime cannot know what is at the other end of a socket.
-TEST_F(Deadlock, IsNoneWhileOneWaitsForAConnection) {
+TEST_F(Deadlock, IsNotReportedDuringAnAccept) {
     EXPECT_NO_DEADLOCK(run_main([] {
         net::tcp_listener listener(net::endpoint::loopback(0));
         const pid_t other = connects_later(listener);
@@ -407,7 +407,7 @@ TEST_F(Deadlock, IsNoneWhileOneWaitsForAConnection) {
 }
 
 // The listener was added to the poller of a runtime in which no green thread waits by then.
-TEST_F(Deadlock, IsNoneWhileOneWaitsForAFileOfAnotherRuntimesPoller) {
+TEST_F(Deadlock, IsNotReportedDuringAWaitInAnotherPoller) {
     EXPECT_NO_DEADLOCK(run_main([] {
         net::tcp_listener listener(net::endpoint::loopback(0));
         runtime another({.procs = 1});
@@ -423,7 +423,7 @@ TEST_F(Deadlock, IsNoneWhileOneWaitsForAFileOfAnotherRuntimesPoller) {
     }));
 }
 
-TEST_F(Deadlock, OfOthersBesideAPollerInWhichNobodyWaits) {
+TEST_F(Deadlock, IsReportedBesideAPollerWithoutWaiters) {
     EXPECT_DEADLOCK(run_main([] {
                         net::tcp_listener listener(net::endpoint::loopback(0));
                         listener.set_deadline(std::chrono::steady_clock::now() + 1ms);
@@ -434,7 +434,7 @@ TEST_F(Deadlock, OfOthersBesideAPollerInWhichNobodyWaits) {
                     "weft:     green thread 1 \"main\": chan receive at 0x%x");
 }
 
-TEST_F(Deadlock, IsNoneDuringABlockingCall) {
+TEST_F(Deadlock, IsNotReportedDuringABlockingCall) {
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
         go([values] {
@@ -445,7 +445,7 @@ TEST_F(Deadlock, IsNoneDuringABlockingCall) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneDuringASystemCallThatIsNotDeclared) {
+TEST_F(Deadlock, IsNotReportedDuringAnUnannouncedSystemCall) {
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
         go([values] {
@@ -456,7 +456,7 @@ TEST_F(Deadlock, IsNoneDuringASystemCallThatIsNotDeclared) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneWhileAGreenThreadComputes) {
+TEST_F(Deadlock, IsNotReportedWhileAGreenThreadComputes) {
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
         go([values] {
@@ -468,7 +468,7 @@ TEST_F(Deadlock, IsNoneWhileAGreenThreadComputes) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneIfAnotherRuntimeWillSend) {
+TEST_F(Deadlock, IsNotReportedIfAnotherRuntimeWillSend) {
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
         runtime other({.procs = 1});
@@ -481,7 +481,7 @@ TEST_F(Deadlock, IsNoneIfAnotherRuntimeWillSend) {
     }));
 }
 
-TEST_F(Deadlock, IsNoneWhileATokenForAnOutsideWakerExists) {
+TEST_F(Deadlock, IsNotReportedWhileAnExternalWakerExists) {
     EXPECT_NO_DEADLOCK({
         setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
         std::_Exit(weft::main({.procs = procs}, [] {
@@ -495,7 +495,7 @@ TEST_F(Deadlock, IsNoneWhileATokenForAnOutsideWakerExists) {
     });
 }
 
-TEST_F(Deadlock, IsNotLookedForIfNotWanted) {
+TEST_F(Deadlock, IsNotReportedIfDisabled) {
     EXPECT_NO_DEADLOCK({
         setenv("RUN_DEBUG", "deadlock=strict,deadlock=0", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
         std::thread([] {
@@ -507,7 +507,7 @@ TEST_F(Deadlock, IsNotLookedForIfNotWanted) {
 }
 
 // Any code with access to a runtime object may wait for it.
-TEST_F(Deadlock, OfARuntimeObjectIsReportedOnDemand) {
+TEST_F(Deadlock, IsReportedOnDemandForARuntimeObject) {
     runtime rt({.procs = 2});
     const chan<int> values;
     EXPECT_FALSE(rt.report_deadlock(STDERR_FILENO)) << "nobody waits";

@@ -21,7 +21,7 @@ TEST_F(DefaultRuntime, StartsWhenItIsFirstUsed) {
                 ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(DefaultRuntime, ThatCannotStartIsAnExceptionAndTriedAgainNextTime) {
+TEST_F(DefaultRuntime, AFailedStartThrowsAndIsRetriedAtTheNextUse) {
     const auto fails_then_works = [](detail::os::failure what) {
         detail::os::fail_nth_for_test(what, 1);
         bool thrown = false;
@@ -51,7 +51,7 @@ TEST_F(DefaultRuntime, ObeysTheEnvironment) {
         ::testing::ExitedWithCode(0), "weft: RUN_MAXPROCS=\"three\" is not a number from 1 to 1024; using");
 }
 
-TEST_F(DefaultRuntime, IsNotTheOneOfMain) {
+TEST_F(DefaultRuntime, IsDistinctFromTheRuntimeOfMain) {
     EXPECT_EXIT(
         {
             const int before = static_cast<int>(async([] { return this_g::id(); }).get());

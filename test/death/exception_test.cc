@@ -33,7 +33,7 @@ void as_cook(F f) {
     });
 }
 
-TEST_F(EscapedException, NamesItsTypeItsTextTheGAndWhereThatWasStarted) {
+TEST_F(EscapedException, TheReportNamesTypeTextGreenThreadAndOrigin) {
     EXPECT_ABORT(as_cook([] { throw std::runtime_error("out of tea"); }),
                  fatal_line("an exception of type std::runtime_error (out of tea) left green thread %d \"cook\" "
                             "(started by %d at %sexception_test.cc:%d, in %s)"),
@@ -70,7 +70,7 @@ TEST_F(EscapedException, ShowsTheFramesThatThrew) {
                 }));
 }
 
-TEST_F(EscapedException, AfterOthersThatWereCaughtIsTheRightOne) {
+TEST_F(EscapedException, IsNotConfusedWithCaughtExceptions) {
     EXPECT_ABORT(as_cook([] {
                      try {
                          throw std::runtime_error("first");
@@ -82,7 +82,7 @@ TEST_F(EscapedException, AfterOthersThatWereCaughtIsTheRightOne) {
                  fatal_line("an exception of type std::invalid_argument (second) left green thread %d \"cook\" (%s"));
 }
 
-TEST_F(EscapedException, OfMainTravelsInstead) {
+TEST_F(EscapedException, IsRethrownByMain) {
     EXPECT_EXIT(
         {
             try {
@@ -100,7 +100,7 @@ TEST_F(EscapedException, TerminateWithoutAnExceptionNamesTheG) {
 }
 
 // The terminate handler that was installed before ours runs afterwards.
-TEST_F(EscapedException, ThenGoesToTheHandlerThatWasThereBefore) {
+TEST_F(EscapedException, CallsThePreviousTerminateHandler) {
     EXPECT_EXIT(
         {
             std::set_terminate([] { std::_Exit(11); });
@@ -109,7 +109,7 @@ TEST_F(EscapedException, ThenGoesToTheHandlerThatWasThereBefore) {
         ::testing::ExitedWithCode(11), ::testing::HasSubstr("(out of tea) left green thread "));
 }
 
-TEST_F(EscapedException, OfAPlainThreadIsNoneOfOurBusiness) {
+TEST_F(EscapedException, IsNotReportedForAPlainThread) {
     EXPECT_EXIT(
         {
             runtime rt({.procs = 1});
@@ -144,12 +144,12 @@ TEST_F(ExceptionInFlight, IsNamedByTheFatalReport) {
                  "weft: while an exception of type std::runtime_error (out of tea) unwound the stack", frame_line);
 }
 
-TEST_F(ExceptionInFlight, IsNamedWhenItIsNoStdException) {
+TEST_F(ExceptionInFlight, IsNamedEvenIfNotAStdException) {
     EXPECT_ABORT(leave_a_waiter_behind([] { throw burnt_toast{7}; }), fatal_line(destroyed_too_early),
                  "weft: while an exception of type weft::test::(anonymous namespace)::burnt_toast unwound the stack");
 }
 
-TEST_F(ExceptionInFlight, IsNotTakenForOneThatIsOver) {
+TEST_F(ExceptionInFlight, IsNotConfusedWithACaughtException) {
     EXPECT_ABORT(leave_a_waiter_behind([] {
                      for (int i = 0; i < 10; ++i) {
                          try {
@@ -207,7 +207,7 @@ TEST_F(ExceptionInFlight, IsNamedWhenItIsThrownAgain) {
                  "weft: while an exception of type std::runtime_error (out of tea) unwound the stack");
 }
 
-TEST_F(ExceptionInFlight, OfAGreenThreadThatHasParkedMeanwhileIsItsOwn) {
+TEST_F(ExceptionInFlight, IsNamedAfterItsGreenThreadHasParked) {
     EXPECT_ABORT(leave_a_waiter_behind([] {
                      struct parks {
                          ~parks() { weft::sleep_for(std::chrono::milliseconds(1)); }
@@ -218,7 +218,7 @@ TEST_F(ExceptionInFlight, OfAGreenThreadThatHasParkedMeanwhileIsItsOwn) {
                  "weft: while an exception of type std::runtime_error (out of tea) unwound the stack");
 }
 
-TEST_F(ExceptionInFlight, ThatIsHandledIsNamedToo) {
+TEST_F(ExceptionInFlight, IsNamedWhileHandled) {
     EXPECT_ABORT(leave_a_waiter_behind([] {
                      try {
                          throw std::runtime_error("out of tea");
@@ -232,7 +232,7 @@ TEST_F(ExceptionInFlight, ThatIsHandledIsNamedToo) {
                  "weft: while an exception of type std::runtime_error (out of tea) was handled", frame_line);
 }
 
-TEST_F(ExceptionInFlight, ExhaustionIsNamedWithWhatToDo) {
+TEST_F(ExceptionInFlight, AnExhaustionIsNamedWithItsRemedy) {
     EXPECT_ABORT(leave_a_waiter_behind([] {
                      detail::os::fail_nth_for_test(detail::os::failure::map, 1);
                      go({.stack_size = std::size_t{1} << 20}, [] {});
@@ -243,7 +243,7 @@ TEST_F(ExceptionInFlight, ExhaustionIsNamedWithWhatToDo) {
                  "-v)%s) unwound the stack");
 }
 
-TEST_F(ExceptionInFlight, IsNotMentionedWhereThereIsNone) {
+TEST_F(ExceptionInFlight, IsNotMentionedIfThereIsNone) {
     EXPECT_EXIT(leave_a_waiter_behind([] {}), ::testing::KilledBySignal(SIGABRT),
                 ::testing::AllOf(says({fatal_line(destroyed_too_early), frame_line}),
                                  ::testing::Not(::testing::HasSubstr("weft: while an exception"))));

@@ -265,7 +265,7 @@ std::string complaint(const supervised& run) {
 
 class FailingCalls : public ::testing::TestWithParam<call_kind> {};
 
-TEST_P(FailingCalls, OneEndsNothingAndLosesNothing) {
+TEST_P(FailingCalls, OneFailedCallLosesNothing) {
     if (built_with_sanitizer || emulated) GTEST_SKIP() << "the sanitizer's own calls, or the emulator's, would fail";
     unsigned calls = 1;
     for (unsigned n = 1; n <= positions && n <= calls; n += n < each_position ? 1 : 8) {
@@ -323,7 +323,7 @@ int end_threads_at_the_limit() {
 
 class MappingLimit : public DeathTest {};
 
-TEST_F(MappingLimit, ThreadsEndAtIt) {
+TEST_F(MappingLimit, ThreadsEndAtTheLimit) {
     if (built_with_sanitizer || emulated) GTEST_SKIP() << "the sanitizer, or the emulator, needs mappings";
     EXPECT_EXIT(
         std::_Exit(end_threads_at_the_limit()),

@@ -61,7 +61,7 @@ std::string make_file(const temp_folder& folder) {
 constexpr long io_uring_setup = 425;
 constexpr int waits_only_for_the_group = 1;
 
-TEST_F(FilesDeath, AreReadWithoutIoUringWhereThatIsSwitchedOff) {
+TEST_F(FilesDeath, AreReadWithoutIoUringIfDisabled) {
     const temp_folder folder;
     const std::string path = make_file(folder);
     EXPECT_EXIT(
@@ -73,7 +73,7 @@ TEST_F(FilesDeath, AreReadWithoutIoUringWhereThatIsSwitchedOff) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-TEST_F(FilesDeath, AreReadSilentlyWhereIoUringIsForbiddenOrMissing) {
+TEST_F(FilesDeath, AreReadSilentlyIfIoUringIsUnavailable) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     const temp_folder folder;
     const std::string path = make_file(folder);
@@ -91,7 +91,7 @@ TEST_F(FilesDeath, AreReadSilentlyWhereIoUringIsForbiddenOrMissing) {
 
 // The ring refuses every submission, with transient errors and with others. The read is then an
 // ordinary system call.
-TEST_F(FilesDeath, AreReadWhereTheRingTakesNothing) {
+TEST_F(FilesDeath, AreReadIfTheRingRefusesSubmissions) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     const temp_folder folder;
     const std::string path = make_file(folder);
@@ -120,7 +120,7 @@ TEST_F(FilesDeath, AnInvalidSettingOfIoUringIsReported) {
         ::testing::ExitedWithCode(0), "RUN_IO_URING=\"never\" is not a number from 0 to 1; using 1");
 }
 
-TEST_F(FilesDeath, WithIoUringGreenThreadsWaitForIt) {
+TEST_F(FilesDeath, GreenThreadsParkDuringIoUringReads) {
     detail::os::io_ring ring;
     if (ring.open() != 0) GTEST_SKIP() << "there is no io_uring here";
     const temp_folder folder;
@@ -132,7 +132,7 @@ TEST_F(FilesDeath, WithIoUringGreenThreadsWaitForIt) {
 }
 
 // Green threads of the parent are in the middle of reads. The child has its own ring.
-TEST_F(FilesDeath, TheChildOfAForkReadsByItself) {
+TEST_F(FilesDeath, TheChildOfAForkReadsWithoutTheParentsRing) {
     if (built_with_tsan || emulated) GTEST_SKIP() << "neither knows processes that fork with threads and start some";
     const temp_folder folder;
     const std::string path = make_file(folder);

@@ -51,7 +51,7 @@ TEST_F(ForkDeath, StartingAGreenThreadOnTheParentsRuntime) {
 }
 
 // None of these calls takes a lock that a thread of the parent may have held.
-TEST_F(ForkDeath, LookingAtTheParentsRuntime) {
+TEST_F(ForkDeath, ReadingTheParentsRuntime) {
     const auto look = [](auto f) {
         runtime rt;
         die_as_child([&] { f(rt); });

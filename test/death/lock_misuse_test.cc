@@ -65,7 +65,7 @@ TEST_F(LockMisuse, UnlockOfAnUnlockedRecursiveMutex) {
     EXPECT_ABORT(unlock(), message);
 }
 
-TEST_F(LockMisuse, UnlockOfARecursiveMutexOfSomebodyElse) {
+TEST_F(LockMisuse, UnlockOfARecursiveMutexOfAnotherHolder) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});
@@ -132,7 +132,7 @@ TEST_F(LockMisuse, UnlockOfASharedMutexThatIsNotLocked) {
                  message, culprit);
 }
 
-TEST_F(LockMisuse, UnlockSharedOfASharedMutexThatIsNotLockedShared) {
+TEST_F(LockMisuse, UnlockSharedOfAMutexThatIsNotLockedShared) {
     const auto unlock = [] {
         shared_mutex m;
         m.unlock_shared();
@@ -232,7 +232,7 @@ TEST_F(LockMisuse, ASingleFlightWithinItself) {
         culprit);
 }
 
-TEST_F(LockMisuse, DestroyingASingleFlightWhoseCallsAreUnderWay) {
+TEST_F(LockMisuse, DestroyingASingleFlightWithRunningCalls) {
     EXPECT_ABORT(
         as_culprit([] {
             auto flights = std::make_unique<single_flight<int, int>>();

@@ -46,7 +46,7 @@ TEST_F(Misuse, UnlockOfAnUnlockedMutex) {
     EXPECT_ABORT(unlock(), message);
 }
 
-TEST_F(Misuse, UnlockOfAMutexThatWasUnlockedBefore) {
+TEST_F(Misuse, UnlockingAMutexTwice) {
     EXPECT_ABORT(as_culprit([] {
                      mutex m;
                      m.lock();
@@ -84,7 +84,7 @@ TEST_F(Misuse, DestroyingAMutexThatIsWaitedFor) {
 
 // ---- Wait group.
 
-TEST_F(Misuse, MoreDoneThanAdded) {
+TEST_F(Misuse, CallingDoneMoreOftenThanAdd) {
     const auto once_too_often = [] {
         wait_group all;
         all.add(2);
@@ -98,7 +98,7 @@ TEST_F(Misuse, MoreDoneThanAdded) {
     EXPECT_ABORT(as_plain_thread(once_too_often), message, plain_thread);
 }
 
-TEST_F(Misuse, TakingMoreOffAWaitGroupThanThereIs) {
+TEST_F(Misuse, SubtractingTooMuchFromAWaitGroup) {
     EXPECT_ABORT(
         as_culprit([] {
             wait_group all;
@@ -109,7 +109,7 @@ TEST_F(Misuse, TakingMoreOffAWaitGroupThanThereIs) {
         culprit);
 }
 
-TEST_F(Misuse, AddingMoreToAWaitGroupThanItCanCount) {
+TEST_F(Misuse, AddingTooMuchToAWaitGroup) {
     const std::string message =
         fatal_line("weft::wait_group count too large: 1 was added to 1073741823; look for add() without done()");
     EXPECT_ABORT(as_culprit([] {
@@ -250,7 +250,7 @@ TEST_F(Misuse, MainBesideMain) {
 
 // ---- Internal errors, which only a broken program or a bug in the library can cause.
 
-TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
+TEST_F(Misuse, ReadyingAWaitThatCannotEnd) {
     EXPECT_ABORT(
         as_culprit([] {
             go({.name = "for ever"}, [] { chan<int>::nil().recv(); });
@@ -269,7 +269,7 @@ TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
         "weft: in green thread %d \"for ever\" (started by %d at %s)");
 }
 
-TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
+TEST_F(Misuse, ReturningFromAContextWithoutACaller) {
     EXPECT_ABORT(
         {
             static char stack[64 * 1024];
@@ -282,7 +282,7 @@ TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
                    "another context instead"));
 }
 
-TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {
+TEST_F(Misuse, AFailedAssertionNamesItsConditionAndPlace) {
     const auto fail = [] { WEFT_ASSERT(1 + 1 == 3); };
     const std::string message = fatal_line("this is a bug in weft: 1 + 1 == 3 does not hold (%smisuse_test.cc:%d)");
     EXPECT_ABORT(as_culprit(fail), message, culprit, frame_line);
@@ -291,7 +291,7 @@ TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {
 }
 
 // The report must neither wait for that of another thread, nor be mixed up with it.
-TEST_F(Misuse, TwoThreadsThatDieAtOnceEndTheProcess) {
+TEST_F(Misuse, TwoConcurrentFatalErrorsEndTheProcess) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});

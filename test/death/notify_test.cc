@@ -39,7 +39,7 @@ void send_later(int signal, std::chrono::milliseconds after) {
     std::_Exit(0);
 }
 
-TEST_F(NotifyDeath, WhoWaitsForASignalIsInNoDeadlock) {
+TEST_F(NotifyDeath, AWaitForASignalIsNoDeadlock) {
     if (built_with_tsan) GTEST_SKIP() << "ThreadSanitizer holds back the signals of a thread that sleeps";
     for (const unsigned procs : {1U, 2U, 4U}) {
         EXPECT_EXIT(
@@ -68,7 +68,7 @@ TEST_F(NotifyDeath, WhoWaitsForASignalIsInNoDeadlock) {
 }
 
 // A subscription alone wakes no waiter.
-TEST_F(NotifyDeath, ADeadlockIsOneAlthoughThereIsASubscription) {
+TEST_F(NotifyDeath, ASubscriptionDoesNotHideADeadlock) {
     for (const unsigned procs : {1U, 2U, 4U}) {
         EXPECT_EXIT(
             {
@@ -86,7 +86,7 @@ TEST_F(NotifyDeath, ADeadlockIsOneAlthoughThereIsASubscription) {
 }
 
 // A waiter for a subscription that was cancelled can never be woken.
-TEST_F(NotifyDeath, WhoWaitsForWhatWasTakenBackIsInADeadlock) {
+TEST_F(NotifyDeath, AWaitForAResetSignalIsADeadlock) {
     EXPECT_EXIT(
         {
             look_at_green_threads_only();
@@ -100,7 +100,7 @@ TEST_F(NotifyDeath, WhoWaitsForWhatWasTakenBackIsInADeadlock) {
         ::testing::ExitedWithCode(deadlock_exit_code), says({fatal_line("all green threads are asleep: deadlock")}));
 }
 
-TEST_F(NotifyDeath, AfterTheLastSubscriptionTheDefaultActionIsBack) {
+TEST_F(NotifyDeath, TheLastSubscriptionRestoresTheDefaultAction) {
     EXPECT_EXIT(
         {
             std::_Exit(weft::main({.procs = 2}, [] {
@@ -114,7 +114,7 @@ TEST_F(NotifyDeath, AfterTheLastSubscriptionTheDefaultActionIsBack) {
         ::testing::KilledBySignal(SIGTERM), "^$");
 }
 
-TEST_F(NotifyDeath, TheSignalThatPreemptsIsRefused) {
+TEST_F(NotifyDeath, RefusesThePreemptSignal) {
     EXPECT_EXIT(
         {
             setenv("RUN_PREEMPT_SIGNAL", "10", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet

@@ -82,7 +82,7 @@ void expect_taken_away(runtime& rt, std::atomic<bool>& over) {
 }
 
 // A monitor that blocks on stderr would retake no P, and stop() would wait for it for ever.
-TEST_F(Observe, AStderrThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
+TEST_F(Observe, AnUnreadStderrDoesNotBlockTheMonitor) {
     EXPECT_EXIT(
         {
             static_cast<void>(make_stderr_a_full_pipe());
@@ -98,7 +98,7 @@ TEST_F(Observe, AStderrThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
 }
 
 // The runtime reports how much it left out once the pipe is read.
-TEST_F(Observe, WhatNobodyReadIsCounted) {
+TEST_F(Observe, CountsUnreadReports) {
     EXPECT_EXIT(
         {
             const int other_end = make_stderr_a_full_pipe();
@@ -131,7 +131,7 @@ void make_stderr_a_terminal() {
 
 // A terminal counts as writable when it has any room at all. Writing a longer report must not wait
 // for ever for the rest of the room.
-TEST_F(Observe, ATerminalThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
+TEST_F(Observe, AnUnreadTerminalDoesNotBlockTheMonitor) {
     EXPECT_EXIT(
         {
             make_stderr_a_terminal();
@@ -149,7 +149,7 @@ TEST_F(Observe, ATerminalThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
 }
 
 // A wait that a signal interrupts must not count as a sign that stderr is being read.
-TEST_F(Observe, SignalsDoNotMakeAStopWaitForWhoDoesNotRead) {
+TEST_F(Observe, SignalsDoNotMakeStopWaitForAnUnreadStderr) {
     EXPECT_EXIT(
         {
             static_cast<void>(make_stderr_a_full_pipe());
@@ -218,7 +218,7 @@ bool goes_on_during_the_dump(runtime& rt, slow_reader& r) {
 }
 
 // Ms that compute must not keep their Ps until the dump is written.
-TEST_F(Observe, ProcessorsAreTakenAwayWhileADumpIsWritten) {
+TEST_F(Observe, RetakesContinueDuringADump) {
     EXPECT_EXIT(
         {
             slow_reader r;
@@ -233,7 +233,7 @@ TEST_F(Observe, ProcessorsAreTakenAwayWhileADumpIsWritten) {
 }
 
 // The monitor of another runtime must go on working while it waits for its turn to dump.
-TEST_F(Observe, ProcessorsAreTakenAwayWhileAnotherRuntimesDumpIsWritten) {
+TEST_F(Observe, RetakesContinueDuringADumpOfAnotherRuntime) {
     EXPECT_EXIT(
         {
             slow_reader r;
@@ -249,7 +249,7 @@ TEST_F(Observe, ProcessorsAreTakenAwayWhileAnotherRuntimesDumpIsWritten) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-TEST_F(Observe, ATraceIsWrittenWhileNothingHappens) {
+TEST_F(Observe, ATraceIsWrittenWhileAllWait) {
     EXPECT_SAYS(run_main("schedtrace=50", 1, [] { sleep_for(some_time); }),
                 "SCHED %dms: gomaxprocs=1 idleprocs=1 threads=%d spinningthreads=0 needspinning=%d idlethreads=%d "
                 "runqueue=0 [ 0 ] schedticks=[ %d ]",
@@ -276,7 +276,7 @@ TEST_F(Observe, ADetailedTraceHasALineForEachPMAndG) {
                 "  P0: status=idle schedtick=%d m=nil %s", "  M0: p=nil curg=nil incall=0 spinning=0 blocked=1 %s");
 }
 
-TEST_F(Observe, ADetailedTraceNamesTheThreadAGreenThreadIsPinnedTo) {
+TEST_F(Observe, ADetailedTraceNamesThePinnedThread) {
     EXPECT_SAYS(run_main("schedtrace=100,scheddetail=1", 1,
                          [] {
                              const pin here;
@@ -317,7 +317,7 @@ TEST_F(Observe, ASignalDumpsWhileAllWait) {
                 "green thread 1 \"main\" [%s, P%d]:");
 }
 
-TEST_F(Observe, TheDumpOnASignalShowsTheFramesOfWhatComputes) {
+TEST_F(Observe, ADumpOnASignalShowsFramesOfComputingGs) {
     if (!weft::detail::os::can_ask) GTEST_SKIP() << "signals come later with ThreadSanitizer";
     EXPECT_SAYS(run_main("dumpsignal=USR1", 1,
                          [] {
@@ -328,7 +328,7 @@ TEST_F(Observe, TheDumpOnASignalShowsTheFramesOfWhatComputes) {
 }
 
 // When the runtime was started, nothing told it that its threads would be asked.
-TEST_F(Observe, ADumpOnASignalThatIsChosenLaterShowsTheFramesOfWhatComputes) {
+TEST_F(Observe, ADumpOnALaterSignalShowsFramesOfComputingGs) {
     if (!weft::detail::os::can_ask) GTEST_SKIP() << "signals come later with ThreadSanitizer";
     EXPECT_SAYS(run_main("", 2,
                          [] {
@@ -351,7 +351,7 @@ TEST_F(Observe, ADumpOnASignalThatIsChosenLaterShowsTheFramesOfWhatComputes) {
                 "green thread %d \"other hog\" [running, P%d]:", "    (running on thread %d, with P%d)", "    #0 %s");
 }
 
-TEST_F(Observe, TheHandlerThatWasThereBeforeIsCalledToo) {
+TEST_F(Observe, ThePreviousHandlerIsCalled) {
     EXPECT_SAYS(
         {
             signal(SIGUSR2, [](int) { chained.store(true); });  // NOLINT
@@ -367,14 +367,14 @@ TEST_F(Observe, TheHandlerThatWasThereBeforeIsCalledToo) {
         "weft: runtime \"weft\", 1 Ps (%d idle), %d threads (%d idle)");
 }
 
-TEST_F(Observe, TheWatchdogNamesWhoRunsForTooLong) {
+TEST_F(Observe, TheWatchdogNamesAGThatRunsTooLong) {
     EXPECT_SAYS(run_main("watchdog=50", 1, [] { compute_for(some_time); }),
                 "weft: watchdog: green thread 1 \"main\" (started by a plain thread at %s) has run for %d ms without "
                 "entering the scheduler; call weft::yield(), or weft::blocking() around a call that blocks",
                 "    (running on thread %d, with P0)");
 }
 
-TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
+TEST_F(Observe, TheWatchdogNamesEachGOnce) {
     EXPECT_EXIT(run_main("watchdog=50", 1, [] { compute_for(some_time); }), ::testing::ExitedWithCode(0),
                 ::testing::Truly([](const std::string& text) {
                     // A monitor that was late itself forgets what it measured, and starts over.
@@ -384,7 +384,7 @@ TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
                 }));
 }
 
-TEST_F(Observe, TheWatchdogShowsTheStackOfWhoIsNotRun) {
+TEST_F(Observe, TheWatchdogShowsTheStackOfAStarvedG) {
     EXPECT_SAYS(run_main("watchdog=50,retake=0", 1,
                          [] {
                              go({.name = "left"}, [] { weft::yield(); });
@@ -395,7 +395,7 @@ TEST_F(Observe, TheWatchdogShowsTheStackOfWhoIsNotRun) {
                 "    #1  0x%x %s");
 }
 
-TEST_F(Observe, TheWatchdogNamesWhoIsNotRun) {
+TEST_F(Observe, TheWatchdogNamesAStarvedG) {
     EXPECT_SAYS(
         run_main("watchdog=50,retake=0", 1,
                  [] {
@@ -428,7 +428,7 @@ TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
 }
 
 // A green thread that yields alone is not switched away from, but has entered the scheduler.
-TEST_F(Observe, TheWatchdogIsQuietAboutOneThatYieldsAlone) {
+TEST_F(Observe, TheWatchdogIsSilentAboutALoneYielder) {
     EXPECT_EXIT(run_main("watchdog=100", 2,
                          [] {
                              for (int k = 0; k < 200; ++k) {

@@ -77,7 +77,7 @@ TEST_F(Overflow, NamesTheGWithItsOriginItsBoundsAndItsFrames) {
         frame_line);
 }
 
-TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
+TEST_F(Overflow, IsDetectedByProtectionWithoutGuardRegions) {
     EXPECT_OVERFLOW(
         {
             detail::refuse_guard_regions_for_test(true, 1000);
@@ -89,7 +89,7 @@ TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
         frame_line);
 }
 
-TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
+TEST_F(Overflow, IsDetectedByWriteProtectionWithoutGuardRegions) {
     detail::refuse_guard_regions_for_test(true, 0, true);
     detail::stack_pool pool({.default_size = 64 * 1024, .cache_reserve = 0, .always_guard = false});
     ASSERT_EQ(pool.reserve(1), 0);
@@ -104,14 +104,14 @@ TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
         frame_line);
 }
 
-TEST_F(Overflow, OfMainIsReportedToo) {
+TEST_F(Overflow, IsReportedInMain) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(weft::main([] { recurse(0); }),
                     fatal_line("stack overflow in green thread 1 \"main\" (started by a plain thread at %s)"),
                     frame_line);
 }
 
-TEST_F(Overflow, OfALargerStackTellsItsSize) {
+TEST_F(Overflow, ReportsTheSizeOfALargerStack) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(
         {
@@ -124,7 +124,7 @@ TEST_F(Overflow, OfALargerStackTellsItsSize) {
         "RUN_STACK_MAX");
 }
 
-TEST_F(Overflow, OfASmallStackTellsItsSize) {
+TEST_F(Overflow, ReportsTheSizeOfASmallStack) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(
         {
@@ -135,7 +135,7 @@ TEST_F(Overflow, OfASmallStackTellsItsSize) {
         fatal_line("stack overflow in %s"), "weft: its stack of 6%d KiB, %s");
 }
 
-TEST_F(Overflow, OnAThreadThatWasReusedIsTheNewGs) {
+TEST_F(Overflow, IsAttributedToTheNewGOfAReusedStack) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(
         {
@@ -165,7 +165,7 @@ void overflow_with(stack_policy policy, unsigned procs = 2) {
     });
 }
 
-TEST_F(Overflow, IsFoundWithEachPolicyAndAnyNumberOfProcessors) {
+TEST_F(Overflow, IsDetectedWithEveryPolicyAndNumberOfProcessors) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     for (const stack_policy policy : {stack_policy::paged, stack_policy::fixed, stack_policy::growing}) {
         for (const unsigned procs : {1U, 4U}) {
@@ -177,7 +177,7 @@ TEST_F(Overflow, IsFoundWithEachPolicyAndAnyNumberOfProcessors) {
     }
 }
 
-TEST_F(Overflow, OfAFixedStackTellsItsSize) {
+TEST_F(Overflow, ReportsTheSizeOfAFixedStack) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(
         overflow_with(stack_policy::fixed),
@@ -187,7 +187,7 @@ TEST_F(Overflow, OfAFixedStackTellsItsSize) {
         frame_line);
 }
 
-TEST_F(Overflow, OfAGrowingStackIsFoundAtItsMaximum) {
+TEST_F(Overflow, IsDetectedAtTheMaximumOfAGrowingStack) {
     EXPECT_OVERFLOW(
         overflow_with(stack_policy::growing),
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
@@ -196,7 +196,7 @@ TEST_F(Overflow, OfAGrowingStackIsFoundAtItsMaximum) {
         frame_line);
 }
 
-TEST_F(Overflow, WhereAGrowingStackGetsNoMemoryThatIsSaid) {
+TEST_F(Overflow, AGrowingStackWithoutMemoryIsReported) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1, .stacks = stack_policy::growing});
@@ -211,7 +211,7 @@ TEST_F(Overflow, WhereAGrowingStackGetsNoMemoryThatIsSaid) {
         frame_line);
 }
 
-TEST_F(Overflow, OfABigStackIsThatOfItsGreenThread) {
+TEST_F(Overflow, OfABigStackNamesItsGreenThread) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(
         {
@@ -225,7 +225,7 @@ TEST_F(Overflow, OfABigStackIsThatOfItsGreenThread) {
         frame_line);
 }
 
-TEST_F(Overflow, OfTheOwnStackAfterABigOneHasTheOwnBounds) {
+TEST_F(Overflow, AfterABigStackReportsTheOriginalBounds) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(
         {
@@ -250,7 +250,7 @@ constexpr const char* no_guard =
     "weft: its stack of 25%d KiB has no guard: a switch found the overflow, and the memory below is damaged; use a "
     "larger spawn_options::stack_size or RUN_STACK_MAX";
 
-TEST_F(Overflow, WithoutAGuardIsFoundAtTheNextSwitch) {
+TEST_F(Overflow, WithoutAGuardIsDetectedAtTheNextSwitch) {
     EXPECT_ABORT(
         {
             without_guards();
@@ -270,7 +270,7 @@ TEST_F(Overflow, WithoutAGuardIsFoundAtTheNextSwitch) {
         no_guard);
 }
 
-TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGParks) {
+TEST_F(Overflow, WithoutAGuardIsDetectedWhenTheGParks) {
     EXPECT_ABORT(
         {
             without_guards();
@@ -286,7 +286,7 @@ TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGParks) {
 }
 
 // The overflow is found then, and not in the next G that gets the stack.
-TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGEnds) {
+TEST_F(Overflow, WithoutAGuardIsDetectedWhenTheGEnds) {
     EXPECT_ABORT(
         {
             without_guards();
@@ -304,7 +304,7 @@ TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGEnds) {
         fatal_line("stack overflow in green thread %d \"guilty\" (%s"), no_guard);
 }
 
-TEST_F(Overflow, OfABigStackWithoutAGuardIsFoundWhenItIsLeft) {
+TEST_F(Overflow, OfAnUnguardedBigStackIsDetectedOnReturn) {
     EXPECT_ABORT(
         {
             without_guards();
@@ -321,7 +321,7 @@ TEST_F(Overflow, OfABigStackWithoutAGuardIsFoundWhenItIsLeft) {
 }
 
 // A real overflow: a recursion that ends in time, and then the next switch.
-TEST_F(Overflow, WithoutAGuardARealOneIsFound) {
+TEST_F(Overflow, WithoutAGuardARealRecursionIsDetected) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     EXPECT_ABORT(
         {
@@ -368,7 +368,7 @@ void handle(int signal, void (*simple)(int), void (*full)(int, siginfo_t*, void*
     sigaction(signal, &action, nullptr);
 }
 
-TEST_F(Overflow, AnotherFaultGoesToTheHandlerThatWasThereBefore) {
+TEST_F(Overflow, AnotherFaultReachesThePreviousHandler) {
     EXPECT_EXIT(
         {
             handle(SIGSEGV, nullptr, [](int signal, siginfo_t* info, void* context) {
@@ -381,7 +381,7 @@ TEST_F(Overflow, AnotherFaultGoesToTheHandlerThatWasThereBefore) {
         ::testing::ExitedWithCode(42), ::testing::Not(::testing::HasSubstr("weft: fatal")));
 }
 
-TEST_F(Overflow, AnotherFaultGoesToASimpleHandlerToo) {
+TEST_F(Overflow, AnotherFaultReachesASimpleHandler) {
     EXPECT_EXIT(
         {
             handle(SIGSEGV, [](int signal) { _exit(signal == SIGSEGV ? 44 : 45); }, nullptr);
@@ -390,14 +390,14 @@ TEST_F(Overflow, AnotherFaultGoesToASimpleHandlerToo) {
         ::testing::ExitedWithCode(44), "");
 }
 
-TEST_F(Overflow, AnotherFaultEndsTheProcessAsEverWhereThereIsNoHandler) {
+TEST_F(Overflow, AnotherFaultWithoutAHandlerKillsTheProcess) {
     if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
     EXPECT_EXIT(fault_in_a_g(), ::testing::KilledBySignal(SIGSEGV),
                 ::testing::Not(::testing::HasSubstr("weft: fatal")));
 }
 
 // A signal that was sent has no faulting instruction that would fault again.
-TEST_F(Overflow, AFaultSignalThatIsSentEndsTheProcessAtOnce) {
+TEST_F(Overflow, ASentFaultSignalKillsTheProcess) {
     if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
     for (const int signal : {SIGSEGV, SIGBUS}) {
         EXPECT_EXIT(
@@ -410,7 +410,7 @@ TEST_F(Overflow, AFaultSignalThatIsSentEndsTheProcessAtOnce) {
     }
 }
 
-TEST_F(Overflow, AFaultThatIsIgnoredEndsTheProcessAsEver) {
+TEST_F(Overflow, AnIgnoredFaultKillsTheProcess) {
     if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
     EXPECT_EXIT(
         {
@@ -420,7 +420,7 @@ TEST_F(Overflow, AFaultThatIsIgnoredEndsTheProcessAsEver) {
         ::testing::KilledBySignal(SIGSEGV), "");
 }
 
-TEST_F(Overflow, AFaultInAPlainThreadGoesToTheHandlerThatWasThereBefore) {
+TEST_F(Overflow, AFaultInAPlainThreadReachesThePreviousHandler) {
     EXPECT_EXIT(
         {
             handle(SIGSEGV, [](int) { _exit(46); }, nullptr);
@@ -430,7 +430,7 @@ TEST_F(Overflow, AFaultInAPlainThreadGoesToTheHandlerThatWasThereBefore) {
         ::testing::ExitedWithCode(46), "");
 }
 
-TEST_F(Overflow, AGuardThatNobodysStackStandsOnIsAnotherFault) {
+TEST_F(Overflow, AFaultInTheGuardOfAFreeStackIsNotAnOverflow) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_EXIT(
         {

@@ -15,7 +15,7 @@ class PinMisuse : public DeathTest {};
 const char* const message =
     "a weft::pin was destroyed by a green thread that it does not pin; destroy it in the one that made it";
 
-TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThread) {
+TEST_F(PinMisuse, DestroyingAPinOfAnotherGreenThread) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
@@ -29,7 +29,7 @@ TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThread) {
         fatal_line(message), "weft: in green thread %d \"culprit\" %s");
 }
 
-TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThreadWhilePinnedOneself) {
+TEST_F(PinMisuse, DestroyingAPinOfAnotherGreenThreadWhilePinned) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
@@ -46,7 +46,7 @@ TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThreadWhilePinnedOneself) {
         fatal_line(message), "weft: in green thread %d \"culprit\" %s");
 }
 
-TEST_F(PinMisuse, DestroyingItInAPlainThread) {
+TEST_F(PinMisuse, DestroyingAPinInAPlainThread) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});

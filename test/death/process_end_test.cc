@@ -46,7 +46,7 @@ void wait_on_all() {
 
 class ProcessEnd : public DeathTest {};
 
-TEST_F(ProcessEnd, OfAProgramWithTheDefaultRuntime) {
+TEST_F(ProcessEnd, IsSilentWithWaitersOfTheDefaultRuntime) {
     EXPECT_EXIT(
         {
             wait_on_all();
@@ -55,7 +55,7 @@ TEST_F(ProcessEnd, OfAProgramWithTheDefaultRuntime) {
         ::testing::ExitedWithCode(3), "^$");
 }
 
-TEST_F(ProcessEnd, AfterMain) {
+TEST_F(ProcessEnd, IsSilentWithWaitersAfterMain) {
     EXPECT_EXIT(std::exit(weft::main({.procs = 2},
                                      [] {
                                          wait_on_all();
@@ -66,7 +66,7 @@ TEST_F(ProcessEnd, AfterMain) {
 
 // The thread_local objects of a thread are destroyed after its runtime has stopped scheduling. What
 // their destructors start runs on the default runtime.
-TEST_F(ProcessEnd, WithAThreadLocalWhoseDestructorWaitsForAGreenThread) {
+TEST_F(ProcessEnd, AThreadLocalDestructorMayWaitForAGreenThread) {
     struct late {
         ~late() {
             event ran;
@@ -100,7 +100,7 @@ TEST_F(ProcessEnd, WithAThreadLocalWhoseDestructorWaitsForAGreenThread) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-TEST_F(ProcessEnd, InAGreenThread) {
+TEST_F(ProcessEnd, IsSilentWithWaitersInAGreenThread) {
     if (built_with_asan) GTEST_SKIP() << "what only the stack of the calling thread knows is a leak then";
     EXPECT_EXIT(weft::main({.procs = 2},
                            [] {
@@ -112,7 +112,7 @@ TEST_F(ProcessEnd, InAGreenThread) {
 
 // An M other than the calling thread does not come back, so waiters stay in the queues of what they
 // wait on.
-TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
+TEST_F(ProcessEnd, MainMayLeaveAThreadBehind) {
     EXPECT_EXIT(
         {
             int code = 0;
@@ -144,7 +144,7 @@ TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
         ::testing::ExitedWithCode(6), "^$");
 }
 
-TEST_F(ProcessEnd, WithARuntimeThatStopsAfterWhatItsGreenThreadsWaitedOn) {
+TEST_F(ProcessEnd, ARuntimeMayStopAfterObjectsOfItsWaiters) {
     EXPECT_EXIT(
         {
             global_runtime = std::make_unique<runtime>(runtime_options{.procs = 1});
@@ -163,7 +163,7 @@ TEST_F(ProcessEnd, WithARuntimeThatStopsAfterWhatItsGreenThreadsWaitedOn) {
 }
 
 // The thread that dumps waits until its output is read, which happens after main.
-TEST_F(ProcessEnd, AfterMainThatDidNotWaitForADumpThatNobodyReads) {
+TEST_F(ProcessEnd, MainMayLeaveADumpUnread) {
     EXPECT_EXIT(
         {
             int ends[2];

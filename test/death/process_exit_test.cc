@@ -81,7 +81,7 @@ protected:
 
 // ---- Exit by a plain thread.
 
-TEST_F(ProcessExit, ByReturningFromMainWhileTheDefaultRuntimeWorks) {
+TEST_F(ProcessExit, MainMayReturnWhileTheDefaultRuntimeWorks) {
     EXPECT_EXIT(
         {
             start_all_kinds();
@@ -90,7 +90,7 @@ TEST_F(ProcessExit, ByReturningFromMainWhileTheDefaultRuntimeWorks) {
         ::testing::ExitedWithCode(3), "^$");
 }
 
-TEST_F(ProcessExit, ByReturningFromWeftMainWhileOthersWork) {
+TEST_F(ProcessExit, WeftMainMayReturnWhileOthersWork) {
     for (const unsigned procs : {1U, 2U, 4U}) {
         EXPECT_EXIT(std::exit(weft::main({.procs = procs},
                                          [] {
@@ -101,7 +101,7 @@ TEST_F(ProcessExit, ByReturningFromWeftMainWhileOthersWork) {
     }
 }
 
-TEST_F(ProcessExit, ByQuickExitOfAPlainThread) {
+TEST_F(ProcessExit, APlainThreadMayCallQuickExit) {
     EXPECT_EXIT(
         {
             std::atexit([] { say("exit"); });
@@ -112,7 +112,7 @@ TEST_F(ProcessExit, ByQuickExitOfAPlainThread) {
         ::testing::ExitedWithCode(5), "^quick exit\n$");
 }
 
-TEST_F(ProcessExit, ByUnderscoreExitOfAPlainThread) {
+TEST_F(ProcessExit, APlainThreadMayCallUnderscoreExit) {
     EXPECT_EXIT(
         {
             std::atexit([] { say("exit"); });
@@ -124,7 +124,7 @@ TEST_F(ProcessExit, ByUnderscoreExitOfAPlainThread) {
 
 // An M that ends because it is idle is joined by the next one that ends, and the last one when the
 // process ends. ThreadSanitizer makes the process exit with its own code if one is not joined.
-TEST_F(ProcessExit, WithThreadsThatHaveEndedBefore) {
+TEST_F(ProcessExit, JoinsThreadsThatEndedBefore) {
     EXPECT_EXIT(
         {
             ::setenv("RUN_THREAD_IDLE", "1ms", 1);  // NOLINT(concurrency-mt-unsafe): no other thread yet
@@ -144,7 +144,7 @@ TEST_F(ProcessExit, WithThreadsThatHaveEndedBefore) {
         ::testing::ExitedWithCode(7), "^$");
 }
 
-TEST_F(ProcessExit, ByAbortOfAPlainThread) {
+TEST_F(ProcessExit, APlainThreadMayCallAbort) {
     EXPECT_EXIT(
         {
             start_all_kinds();
@@ -188,7 +188,7 @@ void in_runtime_object(F f) {
             EXPECT_EXIT(place(f), how, said);                                                             \
     } while (false)
 
-TEST_F(ProcessExit, ByExitOfAGreenThread) {
+TEST_F(ProcessExit, AGreenThreadMayCallExit) {
     const auto f = [] {
         std::atexit([] { say("exit"); });
         std::exit(7);
@@ -196,7 +196,7 @@ TEST_F(ProcessExit, ByExitOfAGreenThread) {
     EXPECT_END(f, ::testing::ExitedWithCode(7), "^exit\n$");
 }
 
-TEST_F(ProcessExit, ByQuickExitOfAGreenThread) {
+TEST_F(ProcessExit, AGreenThreadMayCallQuickExit) {
     const auto f = [] {
         std::atexit([] { say("exit"); });
         std::at_quick_exit([] { say("quick exit"); });
@@ -205,7 +205,7 @@ TEST_F(ProcessExit, ByQuickExitOfAGreenThread) {
     EXPECT_END(f, ::testing::ExitedWithCode(8), "^quick exit\n$");
 }
 
-TEST_F(ProcessExit, ByUnderscoreExitOfAGreenThread) {
+TEST_F(ProcessExit, AGreenThreadMayCallUnderscoreExit) {
     const auto f = [] {
         std::atexit([] { say("exit"); });
         ::_exit(9);
@@ -213,17 +213,17 @@ TEST_F(ProcessExit, ByUnderscoreExitOfAGreenThread) {
     EXPECT_END(f, ::testing::ExitedWithCode(9), "^$");
 }
 
-TEST_F(ProcessExit, ByAbortOfAGreenThread) {
+TEST_F(ProcessExit, AGreenThreadMayCallAbort) {
     const auto f = [] { std::abort(); };
     EXPECT_END(f, ::testing::KilledBySignal(SIGABRT), "^$");
 }
 
-TEST_F(ProcessExit, ByExitWithinABlockingCall) {
+TEST_F(ProcessExit, ABlockingCallMayCallExit) {
     const auto f = [] { blocking([] { std::exit(10); }); };
     EXPECT_END(f, ::testing::ExitedWithCode(10), "^$");
 }
 
-TEST_F(ProcessExit, ByExitOfAPinnedGreenThread) {
+TEST_F(ProcessExit, APinnedGreenThreadMayCallExit) {
     const auto f = [] {
         const pin here;
         std::exit(11);
@@ -310,7 +310,7 @@ TEST_F(ProcessExit, ADestructorMayUseAChannelThatGreenThreadsWaitOn) {
         ::testing::ExitedWithCode(22), "^closed\n$");
 }
 
-TEST_F(ProcessExit, ARuntimeThatIsDestroyedLastStopsWithItsGreenThreadsAtWork) {
+TEST_F(ProcessExit, ARuntimeDestroyedLastAbandonsItsGreenThreads) {
     EXPECT_EXIT(
         {
             static runtime rt({.procs = 2});
@@ -328,7 +328,7 @@ TEST_F(ProcessExit, ARuntimeThatIsDestroyedLastStopsWithItsGreenThreadsAtWork) {
         ::testing::ExitedWithCode(23), "^words\n$");
 }
 
-TEST_F(ProcessExit, ARuntimeThatIsDestroyedFirstStopsWithItsGreenThreadsAtWork) {
+TEST_F(ProcessExit, ARuntimeDestroyedFirstAbandonsItsGreenThreads) {
     EXPECT_EXIT(
         {
             static const chan<int> c;
@@ -354,7 +354,7 @@ TEST_F(ProcessExit, ARuntimeThatIsDestroyedFirstStopsWithItsGreenThreadsAtWork) 
 }
 
 // exit() destroys the runtime on one of its own threads, which could not wait for itself.
-TEST_F(ProcessExit, ByExitOfAGreenThreadWhoseRuntimeHasStaticStorageLeavesThatAsItIs) {
+TEST_F(ProcessExit, ExitOnAThreadOfAStaticRuntimeKeepsTheRuntime) {
     EXPECT_EXIT(
         {
             static runtime rt({.procs = 2});
@@ -373,7 +373,7 @@ TEST_F(ProcessExit, ByExitOfAGreenThreadWhoseRuntimeHasStaticStorageLeavesThatAs
 }
 
 // Without exit() this is a mistake.
-TEST_F(ProcessExit, AGreenThreadThatDestroysItsOwnRuntimeIsTold) {
+TEST_F(ProcessExit, AGreenThreadDestroyingItsRuntimeIsFatal) {
     EXPECT_ABORT(
         {
             auto* rt = new runtime({.procs = 2});  // NOLINT: see below
@@ -384,7 +384,7 @@ TEST_F(ProcessExit, AGreenThreadThatDestroysItsOwnRuntimeIsTold) {
 }
 
 // The green threads that hold the mutex, and wait for it, run until the process ends.
-TEST_F(ProcessExit, LocksAreDestroyedUnderGreenThreadsThatUseThem) {
+TEST_F(ProcessExit, LocksMayBeDestroyedWhileGreenThreadsUseThem) {
     constexpr int times = 20;  // one in four would fail if a destructor unlocked
     for (int i = 0; i < times; ++i) {
         EXPECT_EXIT(
@@ -412,7 +412,7 @@ TEST_F(ProcessExit, LocksAreDestroyedUnderGreenThreadsThatUseThem) {
     }
 }
 
-TEST_F(ProcessExit, ByQuickExitOfAGreenThreadWhoseRuntimeHasStaticStorageIsNone) {
+TEST_F(ProcessExit, AGreenThreadOfAStaticRuntimeMayCallQuickExit) {
     EXPECT_EXIT(
         {
             static runtime rt({.procs = 2});

@@ -94,7 +94,7 @@ void use_processes_everywhere() {
     use_processes();
 }
 
-TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
+TEST_F(ProcessDeath, WaitWorksWithoutPidfds) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     for (const uint32_t error : {EINVAL, EPERM, ENOSYS}) {
         EXPECT_FINE({
@@ -115,7 +115,7 @@ TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
 }
 
 // The seccomp filters of containers that are older than these calls refuse both.
-TEST_F(ProcessDeath, AreKilledWhereSignalsByDescriptorAreRefused) {
+TEST_F(ProcessDeath, KillWorksIfPidfdSignalsAreRefused) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     for (const uint32_t error : {EPERM, ENOSYS}) {
         EXPECT_FINE({
@@ -155,7 +155,7 @@ void write_to_nobody() {
     require(good.writer.write_some("x") == 1, 25);
 }
 
-TEST_F(ProcessDeath, APipeWithoutReaderRaisesNothingWhereWritesKnowNoFlagForThat) {
+TEST_F(ProcessDeath, ABrokenPipeRaisesNothingWithoutAFlagForWrites) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     EXPECT_FINE({
         fail_from_now_on(pwritev2_call, EOPNOTSUPP);
@@ -212,7 +212,7 @@ void wait_for_a_forgotten_one() {
     }
 }
 
-TEST_F(ProcessDeath, EndAlsoWhereSigchldIsIgnored) {
+TEST_F(ProcessDeath, WaitReturnsIfSigchldIsIgnored) {
     EXPECT_FINE({
         ::signal(SIGCHLD, SIG_IGN);
         runtime rt({.procs = 2});
@@ -223,7 +223,7 @@ TEST_F(ProcessDeath, EndAlsoWhereSigchldIsIgnored) {
 }
 
 // The zombie that counts as a member of the group is gone together with its status.
-TEST_F(ProcessDeath, AnEmptyGroupIsNotKilledWhereSigchldIsIgnored) {
+TEST_F(ProcessDeath, IgnoringSigchldKillsNoEmptyGroup) {
     EXPECT_FINE({
         ::signal(SIGCHLD, SIG_IGN);
         runtime rt({.procs = 2});
@@ -240,7 +240,7 @@ TEST_F(ProcessDeath, AnEmptyGroupIsNotKilledWhereSigchldIsIgnored) {
 
 // The library knows how children end although the system forgets it at once. This includes children
 // that end before the program asks for them.
-TEST_F(ProcessDeath, EndAtOnceWhereSigchldIsIgnored) {
+TEST_F(ProcessDeath, WaitReturnsAtOnceIfSigchldIsIgnored) {
     if (emulated) GTEST_SKIP() << "the emulator makes no descriptor together with a child";
     utsname system{};
     ASSERT_EQ(::uname(&system), 0);
@@ -268,7 +268,7 @@ TEST_F(ProcessDeath, EndAtOnceWhereSigchldIsIgnored) {
     });
 }
 
-TEST_F(ProcessDeath, EndAlsoWhereChildrenAreNotKept) {
+TEST_F(ProcessDeath, WaitReturnsIfChildrenAreNotKept) {
     EXPECT_FINE({
         struct sigaction action{};
         action.sa_handler = [](int) {};
@@ -280,7 +280,7 @@ TEST_F(ProcessDeath, EndAlsoWhereChildrenAreNotKept) {
     });
 }
 
-TEST_F(ProcessDeath, EndAlsoWhereSomebodyWaitsForAnyChild) {
+TEST_F(ProcessDeath, WaitReturnsIfAHandlerReapsAnyChild) {
     EXPECT_FINE({
         struct sigaction action{};
         action.sa_handler = [](int) {
@@ -305,7 +305,7 @@ TEST_F(ProcessDeath, EndAlsoWhereSomebodyWaitsForAnyChild) {
 }
 
 // The waiter for a child process is woken from outside the process.
-TEST_F(ProcessDeath, WaitingForOneIsNoDeadlock) {
+TEST_F(ProcessDeath, AWaitIsNoDeadlock) {
     for (const unsigned procs : {1U, 2U, 4U}) {
         EXPECT_FINE({
             if (!weft::detail::os::can_ask) ::setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT: no threads yet
@@ -315,7 +315,7 @@ TEST_F(ProcessDeath, WaitingForOneIsNoDeadlock) {
 }
 
 // Neither the parent's children nor its pollers belong to the child.
-TEST_F(ProcessDeath, InTheChildOfAFork) {
+TEST_F(ProcessDeath, TheChildOfAForkMayUseProcesses) {
     if (built_with_tsan || emulated) GTEST_SKIP() << "neither knows processes that fork with threads and start some";
     EXPECT_FINE({
         runtime parent({.procs = 2});

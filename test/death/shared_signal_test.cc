@@ -78,7 +78,7 @@ protected:
     }
 };
 
-TEST_F(SharedSignal, ThreadsAnswerAndAreInterruptedWithPreemptionInFront) {
+TEST_F(SharedSignal, BothUsesWorkWithPreemptionInFront) {
     EXPECT_EXIT(
         {
             os::enable_questions();
@@ -87,7 +87,7 @@ TEST_F(SharedSignal, ThreadsAnswerAndAreInterruptedWithPreemptionInFront) {
         ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(SharedSignal, ThreadsAnswerAndAreInterruptedWithQuestionsInFront) {
+TEST_F(SharedSignal, BothUsesWorkWithQuestionsInFront) {
     EXPECT_EXIT(std::_Exit(weft::main({.procs = 1},
                                       [] {
                                           { const preemptible installs; }

@@ -50,7 +50,7 @@ int accept_without_descriptors() {
     return accepted == 6 ? 0 : 1;
 }
 
-TEST_F(ShortageDeath, IsSaidOnce) {
+TEST_F(ShortageDeath, IsReportedOnce) {
     EXPECT_EXIT(std::_Exit(accept_without_descriptors()), ::testing::ExitedWithCode(0),
                 ::testing::MatchesRegex("weft: cannot accept a connection until resources are free: this process has "
                                         "no file descriptor left; close some, or raise the limit: ulimit -n\n"));
@@ -74,7 +74,7 @@ int accept_from_a_full_system() {
     return ec == errc::closed ? 0 : 1;
 }
 
-TEST_F(ShortageDeath, OfTheWholeSystemIsSaidOnce) {
+TEST_F(ShortageDeath, ASystemWideShortageIsReportedOnce) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     EXPECT_EXIT(std::_Exit(accept_from_a_full_system()), ::testing::ExitedWithCode(0),
                 ::testing::MatchesRegex("weft: cannot accept a connection until resources are free: the system has no "

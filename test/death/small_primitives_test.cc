@@ -101,7 +101,7 @@ TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {
         culprit, frame_line);
 }
 
-TEST_F(SmallPrimitives, ASemaphoreThatCannotHoldSoMany) {
+TEST_F(SmallPrimitives, MakingASemaphoreWithTooManyUnits) {
     const auto negative = [] { const counting_semaphore<> s(-1); };
     EXPECT_ABORT(
         as_culprit(negative),
@@ -183,7 +183,7 @@ TEST_F(SmallPrimitives, CountingALatchBelowZero) {
         culprit);
 }
 
-TEST_F(SmallPrimitives, ALatchThatCannotCountSoFar) {
+TEST_F(SmallPrimitives, MakingALatchWithAnInvalidCount) {
     EXPECT_ABORT(as_culprit([] { const latch l(-1); }),
                  fatal_line("a weft::latch was constructed with a count of -1; the count must be from 0 to 1073741823"),
                  culprit, frame_line);
@@ -203,7 +203,7 @@ TEST_F(SmallPrimitives, DestroyingABarrierThatIsWaitedFor) {
                  culprit, frame_line);
 }
 
-TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
+TEST_F(SmallPrimitives, ArrivingAtABarrierTooOften) {
     const auto crowd = [] {
         barrier<> b(3);
         (void)b.arrive();
@@ -249,7 +249,7 @@ TEST_F(SmallPrimitives, ArrivingInTheCompletionOfABarrier) {
                  culprit, frame_line);
 }
 
-TEST_F(SmallPrimitives, ABarrierThatCannotExpectSoMany) {
+TEST_F(SmallPrimitives, MakingABarrierWithAnInvalidCount) {
     EXPECT_ABORT(as_culprit([] { const barrier<> b(-1); }),
                  fatal_line("a weft::barrier was constructed for -1 arrivals; the number must be from 0 to 1073741823"),
                  culprit, frame_line);

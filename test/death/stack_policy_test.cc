@@ -88,7 +88,7 @@ TEST_F(StackMemory, AFixedStackIsCountedInFullAndSmall) {
         ::testing::ExitedWithCode(44), "");
 }
 
-TEST_F(StackMemory, WhereTheSystemHasNoMoreOfItTheGrowingGreenThreadIsNamed) {
+TEST_F(StackMemory, WithoutMemoryTheGrowingGreenThreadIsNamed) {
     if (built_with_sanitizer) GTEST_SKIP() << "which has memory of its own";
     EXPECT_ABORT(
         {

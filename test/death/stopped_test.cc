@@ -38,7 +38,7 @@ void be_stopped_again_and_again() {
 // CPU time of all threads of the process, in milliseconds.
 long used_ms() { return static_cast<long>(std::clock() / (CLOCKS_PER_SEC / 1000)); }
 
-TEST_F(Stopped, WhoComputesGivesWayAfterASliceThatIsInPieces) {
+TEST_F(Stopped, AnInterruptedTimeSliceStillEnds) {
     EXPECT_EXIT(
         {
             be_stopped_again_and_again();

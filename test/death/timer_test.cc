@@ -25,7 +25,7 @@ void inside(F&& f) {
     rt.run(f);
 }
 
-TEST_F(Timer, UsingAnEmptyOneIsFatal) {
+TEST_F(Timer, UsingAnEmptyTimerIsFatal) {
     EXPECT_ABORT(timer().stop(), fatal_line("stop of an empty weft::timer; assign a new one first"));
     EXPECT_ABORT(timer().reset(1ms), fatal_line("reset of an empty weft::timer; assign a new one first"));
     EXPECT_ABORT((void)timer().chan(), fatal_line("chan of an empty weft::timer; assign a new one first"));
@@ -35,7 +35,7 @@ TEST_F(Timer, UsingAnEmptyOneIsFatal) {
     EXPECT_ABORT((void)ticker().chan(), fatal_line("chan of an empty weft::ticker; assign a new one first"));
 }
 
-TEST_F(Timer, UsingOneThatWasMovedFromIsFatal) {
+TEST_F(Timer, UsingAMovedFromTimerIsFatal) {
     EXPECT_ABORT(inside([] {
                      timer t(1h);
                      const timer taken = std::move(t);
@@ -51,7 +51,7 @@ TEST_F(Timer, UsingOneThatWasMovedFromIsFatal) {
                  fatal_line("reset of an empty weft::timer; assign a new one first"));
 }
 
-TEST_F(Timer, DroppingOneWhoseChannelIsWaitedOnByReferenceIsFatal) {
+TEST_F(Timer, DroppingATimerUnderAWaiterByReferenceIsFatal) {
     EXPECT_ABORT(inside([] {
                      timer t(1h);
                      {
@@ -65,7 +65,7 @@ TEST_F(Timer, DroppingOneWhoseChannelIsWaitedOnByReferenceIsFatal) {
                             "green thread its own copy"));
 }
 
-TEST_F(Timer, AnExceptionThatLeavesAFunctionEndsTheProcessAndSaysWhereItWasSet) {
+TEST_F(Timer, AnEscapedExceptionNamesWhereTheTimerWasSet) {
     EXPECT_ABORT(inside([] {
                      const timer t = after_func(1us, [] { throw std::runtime_error("too late"); });
                      for (;;) weft::yield();
@@ -77,7 +77,7 @@ TEST_F(Timer, AnExceptionThatLeavesAFunctionEndsTheProcessAndSaysWhereItWasSet) 
 
 // ---- The end of the process.
 
-TEST_F(Timer, MainMayReturnWhileTimersAreToCome) {
+TEST_F(Timer, MainMayReturnWhileTimersArePending) {
     EXPECT_EXIT(
         {
             static timer late;
@@ -95,7 +95,7 @@ TEST_F(Timer, MainMayReturnWhileTimersAreToCome) {
         ::testing::ExitedWithCode(7), "");
 }
 
-TEST_F(Timer, ThoseOfPlainThreadsMayLastAsLongAsTheProcess) {
+TEST_F(Timer, TimersOfPlainThreadsMayLiveUntilExit) {
     EXPECT_EXIT(
         {
             static timer late(1h);
@@ -109,7 +109,7 @@ TEST_F(Timer, ThoseOfPlainThreadsMayLastAsLongAsTheProcess) {
 }
 
 // No stack, or no default runtime, is available: the call throws, and can be repeated.
-TEST_F(Timer, ThatCannotBeSetThrowsAndCanBeSetAgain) {
+TEST_F(Timer, AFailedSetThrowsAndCanBeRepeated) {
     const auto fails_then_works = [](detail::os::failure what, auto set) {
         detail::os::fail_nth_for_test(what, 1);
         bool thrown = false;
@@ -131,7 +131,7 @@ TEST_F(Timer, ThatCannotBeSetThrowsAndCanBeSetAgain) {
 }
 
 // A timer that is not running and cannot be set again is unchanged.
-TEST_F(Timer, ThatCannotBeResetIsAsItWas) {
+TEST_F(Timer, AFailedResetLeavesTheTimerUnchanged) {
     EXPECT_EXIT(
         {
             timer t;

@@ -98,7 +98,7 @@ TEST_P(ExceptionState, AHandlerKeepsItsExceptionAcrossWaits) {
     });
 }
 
-TEST_P(ExceptionState, AnExceptionIsRethrownWhereverItsHandlerRunsOn) {
+TEST_P(ExceptionState, AnExceptionIsRethrownAfterItsHandlerMigrates) {
     tell_many(rt(), scaled(2000), [](int i, const crossroads& place, findings& found) {
         int caught = -1;
         try {
@@ -116,7 +116,7 @@ TEST_P(ExceptionState, AnExceptionIsRethrownWhereverItsHandlerRunsOn) {
     });
 }
 
-TEST_P(ExceptionState, HandlersWithinHandlersKeepApart) {
+TEST_P(ExceptionState, NestedHandlersKeepTheirExceptions) {
     tell_many(rt(), scaled(1000), [](int i, const crossroads& place, findings& found) {
         try {
             throw tagged(i);
@@ -196,7 +196,7 @@ struct throws_and_catches_when_destroyed {
     }
 };
 
-TEST_P(ExceptionState, ExceptionsInDestructorsDuringUnwindingKeepApart) {
+TEST_P(ExceptionState, UnwindingKeepsExceptionsOfDestructorsSeparate) {
     tell_many(rt(), scaled(500), [](int i, const crossroads& place, findings& found) {
         try {
             const throws_and_catches_when_destroyed outer{place, found, i + 1};
@@ -309,7 +309,7 @@ TEST_P(ExceptionState, AnAbandonedHandlerLeavesNothingBehind) {
 
 // Every second green thread ends inside a scope that an exception left. Its stack and G are reused
 // at once.
-TEST_P(ExceptionState, EndingAndStartingAmidExceptionsKeepsStatesApart) {
+TEST_P(ExceptionState, StartsAndEndsDuringHandlingKeepStatesSeparate) {
     const int waves = scaled(50);
     findings found;
     rt().run([&] {

@@ -60,7 +60,7 @@ TEST_P(ExceptionTravel, EachFutureThrowsItsOwn) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(ExceptionTravel, AFailureRisesThroughATreeOfFutures) {
+TEST_P(ExceptionTravel, AnExceptionPassesThroughATreeOfFutures) {
     struct tree {
         static int sum(int depth) {
             if (depth == 0) throw failure(1);
@@ -144,7 +144,7 @@ TEST_P(ExceptionTravel, OneExceptionIsSharedThroughAChannel) {
     EXPECT_EQ(right, 5 * holders);
 }
 
-TEST_P(ExceptionTravel, AGroupRethrowsInWhoeverWaits) {
+TEST_P(ExceptionTravel, AGroupRethrowsInItsWaiter) {
     const int rounds = scaled(500);
     const int right = rt().run([rounds] {
         const crossroads place;

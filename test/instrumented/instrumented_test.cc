@@ -182,7 +182,7 @@ WEFT_TEST_OPAQUE int mistakes(long seed) {
 
 // ---- Yielding.
 
-TEST_P(Instrumented, AComputationGivesWayWhenAsked) {
+TEST_P(Instrumented, AComputationYieldsOnRequest) {
     std::atomic<bool> had_its_turn = false;
     rt().run([&] {
         const asking monitor(std::chrono::milliseconds(1));
@@ -201,7 +201,7 @@ TEST_P(Instrumented, AComputationGivesWayWhenAsked) {
     EXPECT_TRUE(had_its_turn);
 }
 
-TEST_P(Instrumented, AllHaveTheirTurnInTurn) {
+TEST_P(Instrumented, AllComputationsProgress) {
     constexpr int crowd = 6;
     std::atomic<int> least = 0;
     rt().run([&] {
@@ -226,7 +226,7 @@ TEST_P(Instrumented, AllHaveTheirTurnInTurn) {
     EXPECT_GE(least, 3);
 }
 
-TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
+TEST_P(Instrumented, TheMonitorPreemptsAtTheEndOfATimeSlice) {
     uint64_t times = 0;
     rt().run([&] {
         std::atomic<bool> over = false;
@@ -252,7 +252,7 @@ TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
 }
 
 // An M without a P must still be asked, or stop() waits for ever.
-TEST_P(Instrumented, ARuntimeStopsAlthoughTheyHaveLostTheirProcessors) {
+TEST_P(Instrumented, StopPreemptsComputationsWithoutAP) {
     const retakes_at_will storm;
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {
@@ -264,7 +264,7 @@ TEST_P(Instrumented, ARuntimeStopsAlthoughTheyHaveLostTheirProcessors) {
     EXPECT_EQ(own.stop(), procs());
 }
 
-TEST_P(Instrumented, TheNextFunctionGivesWay) {
+TEST_P(Instrumented, TheNextFunctionYieldsOnce) {
     uint64_t times = 0;
     rt().run([&] {
         const uint64_t before = times_preempted();
@@ -363,7 +363,7 @@ TEST_P(Instrumented, ErrnoIsKept) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(Instrumented, ExceptionsCaughtByOthersMeanwhileStayTheirs) {
+TEST_P(Instrumented, HandlersKeepTheirExceptionsAcrossPreemption) {
     std::atomic<int> wrong = 0;
     rt().run([&] {
         const asking monitor;
@@ -394,7 +394,7 @@ TEST_P(Instrumented, ExceptionsCaughtByOthersMeanwhileStayTheirs) {
 
 // ---- Its OS thread.
 
-TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
+TEST_P(Instrumented, APreemptedGStaysOnItsThreadUntilItParks) {
     std::atomic<int> moves = 0;
     std::atomic<int> pinned = 0;
     rt().run([&] {
@@ -421,7 +421,7 @@ TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
     EXPECT_EQ(pinned, 0);
 }
 
-TEST_P(Instrumented, AWaitEndsBeingKept) {
+TEST_P(Instrumented, AWaitReleasesAPreemptedGFromItsThread) {
     int kept_before = 0;
     int kept_after = 0;
     rt().run([&] {
@@ -446,7 +446,7 @@ TEST_P(Instrumented, AWaitEndsBeingKept) {
     EXPECT_EQ(kept_after, 0);
 }
 
-TEST_P(Instrumented, APinOutlivesBeingKept) {
+TEST_P(Instrumented, APinOutlivesTheStayAfterAPreemption) {
     int moves = 0;
     bool pinned_after = true;
     rt().run([&] {
@@ -477,7 +477,7 @@ TEST_P(Instrumented, APinOutlivesBeingKept) {
     EXPECT_FALSE(pinned_after);
 }
 
-TEST_P(Instrumented, OneThatEndsWhileItIsKeptLeavesItsThreadToOthers) {
+TEST_P(Instrumented, AnEndedPreemptedGReleasesItsThread) {
     rt().run([&] {
         const asking monitor;
         for (int round = 0; round < scaled(30); ++round) {
@@ -518,7 +518,7 @@ struct slow_to_move {
     }
 };
 
-TEST_P(Instrumented, NobodyIsStoppedWhileItHoldsALockOfTheRuntime) {
+TEST_P(Instrumented, NoGIsPreemptedWhileItHoldsARuntimeLock) {
     std::atomic<long> sum = 0;
     const long each = scaled(3000);
     rt().run([&] {
@@ -557,7 +557,7 @@ struct asked_when_moved {
     }
 };
 
-TEST_P(Instrumented, AMoveUnderAChannelsLockDoesNotGiveWay) {
+TEST_P(Instrumented, AMoveUnderAChannelsLockIsNotPreempted) {
     if (built_with_asan) GTEST_SKIP() << "holds lie on a stack of the sanitizer's own";
     asked_when_moved::moves = 0;
     asked_when_moved::stops = 0;
@@ -570,7 +570,7 @@ TEST_P(Instrumented, AMoveUnderAChannelsLockDoesNotGiveWay) {
     EXPECT_EQ(asked_when_moved::stops, 0);
 }
 
-TEST_P(Instrumented, SelectsAndGroupsAndFuturesWorkAsEver) {
+TEST_P(Instrumented, SelectsGroupsAndFuturesWork) {
     std::atomic<long> sum = 0;
     const int each = scaled(500);
     rt().run([&] {
@@ -596,7 +596,7 @@ TEST_P(Instrumented, SelectsAndGroupsAndFuturesWorkAsEver) {
     EXPECT_EQ(sum, each * 2L + each * 5L);
 }
 
-TEST_P(Instrumented, ARuntimeStopsAlthoughItsGsComputeForEver) {
+TEST_P(Instrumented, StopPreemptsEndlessComputations) {
     std::atomic<unsigned> computing = 0;
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {

@@ -184,8 +184,8 @@ leg_native() {
 leg_quick() {
     need "${base_packages[@]}"
     local test_jobs=$((2 * jobs))
-    local -x GTEST_FILTER="-*/P1:*/P4:*/P64:MillionParked.*:StragglerWithoutAG.*:Idle.A*Rest*:Sysmon.LooksAgain*"
-    GTEST_FILTER+=":Deadlock.OfARuntimeThatWasTheLastToWork:ProcessEnd.AfterMainThat*:*HogShare*:CalmNetpoll.EachOfMany*"
+    local -x GTEST_FILTER="-*/P1:*/P4:*/P64:MillionParked.*:StragglerWithoutAG.*:Idle.AnIdle*:Sysmon.RescansFor*"
+    GTEST_FILTER+=":Deadlock.IsReportedWhenAnotherRuntimeStopsWorking:ProcessEnd.MainMayLeave*:*HogShare*:CalmNetpoll.EachOfMany*"
     build_step native {unit,conformance,death,exceptions}_tests &&
         ctest_step native -L '^(unit|conformance|death|exceptions|house)$' -E '^(files_without_io_uring|house.bench_.*)$'
 }

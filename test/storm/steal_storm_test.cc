@@ -108,7 +108,7 @@ void storm(runtime& rt, int travellers, findings& found, Journey journey) {
     });
 }
 
-TEST_P(StealStorm, ErrnoIsThatOfTheThreadOneRunsOn) {
+TEST_P(StealStorm, ErrnoIsThatOfTheCurrentThread) {
     findings found;
     storm(rt(), scaled(300), found, [&](traveller& t) {
         for (int leg = 0; leg < 40; ++leg) {
@@ -123,7 +123,7 @@ TEST_P(StealStorm, ErrnoIsThatOfTheThreadOneRunsOn) {
     expect_all_well(found);
 }
 
-TEST_P(StealStorm, ThreadLocalsAreThoseOfTheThreadOneRunsOn) {
+TEST_P(StealStorm, ThreadLocalsAreThoseOfTheCurrentThread) {
     findings found;
     storm(rt(), scaled(500), found, [&](traveller& t) {
         for (int leg = 0; leg < 50; ++leg) {
@@ -213,7 +213,7 @@ TEST_P(StealStorm, EveryFrameOfTheStackKeepsItsContent) {
 }
 
 // All of it together.
-TEST_P(StealStorm, EverythingComesAlong) {
+TEST_P(StealStorm, TheWholeStateMigrates) {
     struct passenger : std::runtime_error {
         explicit passenger(uint64_t n) : std::runtime_error("passenger"), number(n) {}
 

@@ -24,7 +24,7 @@ using Focused = stress_test;
 WEFT_SWEEP(Focused);
 
 // Senders and receivers come and go, with timeouts close to zero.
-TEST_P(Focused, ExpiringWaitsOnOneChannel) {
+TEST_P(Focused, ExpiringWaitsOnAChannelLoseNothing) {
     constexpr int parties = 16;
     const int each = scaled(500);
     repeat([&](prng& random) {
@@ -60,7 +60,7 @@ TEST_P(Focused, ExpiringWaitsOnOneChannel) {
 }
 
 // One mutex that green and plain threads hold for very different times.
-TEST_P(Focused, OneMutexForAll) {
+TEST_P(Focused, OneContendedMutexExcludesAllOthers) {
     const int each = scaled(500);
     repeat([&](prng& random) {
         mutex m;
@@ -84,7 +84,7 @@ TEST_P(Focused, OneMutexForAll) {
 }
 
 // Groups and futures whose memory is overwritten as soon as they have been used.
-TEST_P(Focused, GroupsThatDieAtOnce) {
+TEST_P(Focused, GroupsMayBeDestroyedRightAfterUse) {
     const int each = scaled(300);
     repeat([&](prng& random) {
         std::atomic<int> early = 0;
@@ -119,7 +119,7 @@ TEST_P(Focused, GroupsThatDieAtOnce) {
 }
 
 // Waves of green threads that are started from everywhere. Most end at once.
-TEST_P(Focused, BirthAndDeath) {
+TEST_P(Focused, WavesOfShortGreenThreadsAllEnd) {
     repeat([&](prng& random) {
         std::atomic<long> ended = 0;
         long expected = 0;
@@ -148,7 +148,7 @@ TEST_P(Focused, BirthAndDeath) {
 
 // Bursts with silence between them: threads go to sleep and are woken at that very moment, again
 // and again. A thread that misses a wake-up hangs the test.
-TEST_P(Focused, FallingAsleepAndWakingUp) {
+TEST_P(Focused, NoWakeUpIsLostWhileGoingIdle) {
     repeat([&](prng& random) {
         const chan<int> there;
         const chan<int> back;

@@ -78,7 +78,7 @@ TEST_P(RandomMix, EveryMessageIsAccountedFor) {
 
 // Runtimes are stopped while green threads are active everywhere, and started again. Each green
 // thread has either finished or was abandoned, and what it waited on still works.
-TEST_P(RandomMix, StoppingInTheMiddleLosesNobody) {
+TEST_P(RandomMix, StopUnderLoadLosesNoGreenThread) {
     repeat([this](prng& random) {
         const chan<int> unbuffered;
         const chan<int> buffered(8);

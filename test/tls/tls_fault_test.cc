@@ -72,17 +72,17 @@ protected:
 
 WEFT_SWEEP_OVER(TlsFault, 1U, 2U, 4U);
 
-TEST_P(TlsFault, EveryByteArrivesInAnyWeather) { rt().run(every_byte_arrives_in_any_weather<bad_tls>); }
+TEST_P(TlsFault, EveryByteArrivesOverABadLink) { rt().run(every_byte_arrives_in_any_weather<bad_tls>); }
 
-TEST_P(TlsFault, ALargeWriteWaitsAndGoesOn) { rt().run(a_large_write_waits_and_goes_on<bad_tls>); }
+TEST_P(TlsFault, ALargeWriteWaitsAndCompletes) { rt().run(a_large_write_waits_and_goes_on<bad_tls>); }
 
-TEST_P(TlsFault, AnEndIsPassedOnAndTheOtherDirectionGoesOn) {
+TEST_P(TlsFault, AnEndOfStreamLeavesTheOtherDirectionOpen) {
     rt().run(an_end_is_passed_on_and_the_other_direction_goes_on<bad_tls>);
 }
 
 // Wherever the byte is, and whichever side sent it, no damaged data reaches a reader, and the error
 // is not an orderly end.
-TEST_P(TlsFault, AByteThatWasChangedIsNeverRead) {
+TEST_P(TlsFault, AChangedByteIsNeverRead) {
     constexpr std::array<uint64_t, 9> places{0, 1, 4, 5, 50, 200, 1500, 5000, 20'000};
     rt().run([&] {
         for (const bool up : {true, false}) {
@@ -119,23 +119,23 @@ TEST_P(TlsFault, AByteThatWasChangedIsNeverRead) {
     });
 }
 
-TEST_P(TlsFault, AResetWhileItReads) {
+TEST_P(TlsFault, AResetEndsARead) {
     rt().run([] { a_reset_at_every_place<bad_tls>(false); });
 }
 
-TEST_P(TlsFault, AResetWhileItWrites) {
+TEST_P(TlsFault, AResetEndsAWrite) {
     rt().run([] { a_reset_at_every_place<bad_tls>(true); });
 }
 
-TEST_P(TlsFault, AResetAfterAnEnd) { rt().run(a_reset_after_an_end<bad_tls>); }
+TEST_P(TlsFault, AResetAfterAnEndOfStreamIsReported) { rt().run(a_reset_after_an_end<bad_tls>); }
 
-TEST_P(TlsFault, AConnectionThatIsCutIsNoEnd) { rt().run(a_connection_that_is_cut_at_every_place<bad_tls>); }
+TEST_P(TlsFault, ACutConnectionIsNotAnEndOfStream) { rt().run(a_connection_that_is_cut_at_every_place<bad_tls>); }
 
-TEST_P(TlsFault, DeadlinesCutWhatHasFallenSilent) { rt().run(deadlines_cut_what_has_fallen_silent<bad_tls>); }
+TEST_P(TlsFault, DeadlinesEndCallsOnASilentConnection) { rt().run(deadlines_cut_what_has_fallen_silent<bad_tls>); }
 
-TEST_P(TlsFault, DeadlinesCutAHandshakeWithNobody) { rt().run(deadlines_cut_who_never_hears_anything<bad_tls>); }
+TEST_P(TlsFault, DeadlinesEndAHandshakeWithoutAnAnswer) { rt().run(deadlines_cut_who_never_hears_anything<bad_tls>); }
 
-TEST_P(TlsFault, ACloseWakesAllWhoWaitInSilence) {
+TEST_P(TlsFault, ACloseWakesAllWaitersOfASilentConnection) {
     a_close_wakes_all_who_wait_in_silence<bad_tls>(rt(), [&](uint64_t n, auto f) { park(n, f); });
 }
 
@@ -143,7 +143,7 @@ TEST_P(TlsFault, APartitionThatHealsLosesNothing) { rt().run(a_partition_that_he
 
 TEST_P(TlsFault, ARuntimeStopsDuringAPartition) { a_runtime_stops_during_a_partition<bad_tls>(rt(), procs()); }
 
-TEST_P(TlsFault, EachConnectionEndsAsItsLotIs) {
+TEST_P(TlsFault, EachConnectionEndsAsItsPlanSays) {
     const uint64_t seed = announced_seed();
     rt().run([&] { each_connection_ends_as_its_lot_is<bad_tls>(seed); });
 }

@@ -66,7 +66,7 @@ WEFT_SWEEP_OVER(TlsHandshake, 1U, 4U);
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-TEST_P(TlsHandshake, BothEndsKnowWhatTheyHaveAgreedOn) {
+TEST_P(TlsHandshake, BothEndsReportTheAgreedParameters) {
     EXPECT_EQ(pair_.client.agreed_version(), tls::version::tls_1_3);
     EXPECT_EQ(pair_.server.agreed_version(), tls::version::tls_1_3);
     EXPECT_TRUE(contains(pair_.client.cipher(), "TLS_")) << pair_.client.cipher();
@@ -80,7 +80,7 @@ TEST_P(TlsHandshake, BothEndsKnowWhatTheyHaveAgreedOn) {
     EXPECT_EQ(raw.client.cipher() + raw.client.peer() + raw.server.asked_host(), "") << "before the handshake";
 }
 
-TEST_P(TlsHandshake, IsMadeByWhoeverReadsOrWritesFirst) {
+TEST_P(TlsHandshake, TheFirstReadOrWriteStartsIt) {
     rt().run([&] {
         pair_ = raw_pair(trusting_, serving_);
         wait_group all;
@@ -113,7 +113,7 @@ TEST_P(TlsHandshake, NamesAndAddressesAreCompared) {
     EXPECT_TRUE(contains(r.client.message(), "connect by a name that the certificate contains")) << r.client.message();
 }
 
-TEST_P(TlsHandshake, WhoIsNotTrustedIsRefused) {
+TEST_P(TlsHandshake, AnUntrustedCertificateIsRefused) {
     const authority stranger("somebody else");
     handshake_result r = meet_server_with(stranger.issue());
     EXPECT_EQ(r.client, errc::unknown_authority);
@@ -158,7 +158,7 @@ TEST_P(TlsHandshake, WhoIsNotTrustedIsRefused) {
         meet(context::client({.trust_system = false, .trusted = pinned.chain}), context::server(pinned)).client);
 }
 
-TEST_P(TlsHandshake, CertificatesHaveTheirTime) {
+TEST_P(TlsHandshake, ACertificateOutsideItsValidityIsRefused) {
     handshake_result r = meet_server_with(test_authority().issue({.valid_from = -7200, .valid_until = -3600}));
     EXPECT_EQ(r.client, errc::certificate_expired);
     EXPECT_TRUE(contains(r.client_failure, "expired on")) << r.client_failure;
@@ -185,7 +185,7 @@ TEST_P(TlsHandshake, ApplicationProtocolsAreChosenByTheServer) {
     EXPECT_THROW(static_cast<void>(context::client(client)), std::invalid_argument);
 }
 
-TEST_P(TlsHandshake, TheCertificateIsTheOneForTheHostAskedFor) {
+TEST_P(TlsHandshake, TheServerPicksTheCertificateOfTheHost) {
     const context server = context::server(
         {.own = {test_authority().issue({.hosts = {"one.test"}}), test_authority().issue({.hosts = {"two.test"}}),
                  test_authority().issue({.hosts = {"*.three.test"}})}});
@@ -199,7 +199,7 @@ TEST_P(TlsHandshake, TheCertificateIsTheOneForTheHostAskedFor) {
     EXPECT_TRUE(contains(r.client_failure, "one.test")) << "the first, if none is for it: " << r.client_failure;
 }
 
-TEST_P(TlsHandshake, ClientsMayHaveToShowWhoTheyAre) {
+TEST_P(TlsHandshake, AServerMayRequireClientCertificates) {
     tls::server_options server = usual_server();
     server.trusted = test_authority().pem();
     server.who = tls::server_options::clients::must_show_certificate;
@@ -255,7 +255,7 @@ TEST_P(TlsHandshake, OldVersionsAreRefused) {
     });
 }
 
-TEST_P(TlsHandshake, WhatIsNotTlsIsToldApart) {
+TEST_P(TlsHandshake, TrafficOtherThanTlsIsReported) {
     handshake_result r = send_to_server("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n");
     EXPECT_EQ(r.server, errc::not_tls);
     EXPECT_TRUE(contains(r.server_failure, "http request")) << r.server_failure;
@@ -282,7 +282,7 @@ TEST_P(TlsHandshake, WhatIsNotTlsIsToldApart) {
 }
 
 // Data that was changed on its way, after the handshake.
-TEST_P(TlsHandshake, WhatWasForgedIsNotRead) {
+TEST_P(TlsHandshake, ForgedDataIsNotRead) {
     rt().run([&] {
         // A middleman forwards all bytes, and changes the first byte of the client's data when told
         // to.
@@ -330,7 +330,7 @@ TEST_P(TlsHandshake, WhatWasForgedIsNotRead) {
     });
 }
 
-TEST_P(TlsHandshake, CanGoOnAfterADeadline) {
+TEST_P(TlsHandshake, CanContinueAfterADeadline) {
     rt().run([&] {
         pair_ = raw_pair(trusting_, serving_);
         std::error_code ec;
@@ -349,7 +349,7 @@ TEST_P(TlsHandshake, CanGoOnAfterADeadline) {
     });
 }
 
-TEST_P(TlsHandshake, WhatWasAgreedOnSparesTheNextOne) {
+TEST_P(TlsHandshake, ASessionIsResumed) {
     EXPECT_FALSE(pair_.client.resumed());
     const handshake_result r = meet(trusting_, serving_);  // a context that has met the server before
     EXPECT_FALSE(r.client);
@@ -367,7 +367,7 @@ TEST_P(TlsHandshake, WhatWasAgreedOnSparesTheNextOne) {
     EXPECT_FALSE(pair_.client.resumed());
 }
 
-TEST_P(TlsHandshake, CredentialsThatCannotBeUsedSayWhy) {
+TEST_P(TlsHandshake, UnusableCredentialsReportTheCause) {
     const auto why = [](const tls::certificate& c) -> std::string {
         try {
             static_cast<void>(context::server(c));

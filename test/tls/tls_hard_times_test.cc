@@ -76,7 +76,7 @@ void make_buffers_small(const stream& s) {
 // Some clients are silent from the beginning, or send a handshake one byte at a time. Others are
 // silent, or send one byte at a time, after their handshake. The server cuts each at the deadline,
 // and serves others at the same time.
-TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
+TEST_P(TlsHardTimes, SlowAndSilentClientsAreDroppedAndOthersServed) {
     constexpr int of_each_kind = 5;
     net::tcp_listener listener(net::endpoint::loopback(0));
     std::atomic<int> served = 0;
@@ -150,7 +150,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
 
 // ---- Peers that disconnect.
 
-TEST_P(TlsHardTimes, AResetInTheMiddleOfAReadOrAWrite) {
+TEST_P(TlsHardTimes, AResetEndsAReadOrAWrite) {
     const std::string much(std::size_t{16} << 20, 'x');
     std::error_code reading;
     std::error_code writing;
@@ -170,7 +170,7 @@ TEST_P(TlsHardTimes, AResetInTheMiddleOfAReadOrAWrite) {
     EXPECT_TRUE(reading == std::errc::connection_reset || writing == std::errc::connection_reset);
 }
 
-TEST_P(TlsHardTimes, AResetInTheMiddleOfAHandshake) {
+TEST_P(TlsHardTimes, AResetEndsAHandshake) {
     rt().run([&] {
         for (const bool of_the_client : {false, true}) {
             auto [near, far] = tcp_pair();
@@ -189,7 +189,7 @@ TEST_P(TlsHardTimes, AResetInTheMiddleOfAHandshake) {
 }
 
 // This holds for every call.
-TEST_P(TlsHardTimes, SigpipeNeverComes) {
+TEST_P(TlsHardTimes, NoCallRaisesSigpipe) {
     reset(pair_.server);
     rt().run([&] {
         stream& s = pair_.client;
@@ -214,7 +214,7 @@ TEST_P(TlsHardTimes, SigpipeNeverComes) {
 }
 
 // The peer's machine has lost power.
-TEST_P(TlsHardTimes, TheOtherSideGoesWithoutAWord) {
+TEST_P(TlsHardTimes, ADeadPeerIsDetected) {
     auto [near, far] = tcp_pair();
     const int far_number = far.native_handle();
     stream client = stream::client(std::move(near), "example.test", trusting_);
@@ -246,7 +246,7 @@ TEST_P(TlsHardTimes, TheOtherSideGoesWithoutAWord) {
 
 // ---- High volume, and many connections.
 
-TEST_P(TlsHardTimes, MuchThroughSmallBuffersInParts) {
+TEST_P(TlsHardTimes, MuchDataPassesThroughSmallBuffers) {
     const auto size = static_cast<std::size_t>(scaled(4 << 20));
     make_buffers_small(pair_.client);
     make_buffers_small(pair_.server);
@@ -307,7 +307,7 @@ TEST_P(TlsHardTimes, CloseWakesEachOfManyOnce) {
 
 // Connects, sends a byte, receives it, and ends: with close_notify, without it, by a reset, or
 // before the handshake.
-TEST_P(TlsHardTimes, ConnectionsComeAndGoAndLeaveNothing) {
+TEST_P(TlsHardTimes, ClosedConnectionsLeaveNothingBehind) {
     const int cycles = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 10'000 : scaled(400);
     const auto churn = [&](int count) {
         rt().run([&] {
@@ -363,7 +363,7 @@ TEST_P(TlsHardTimes, ConnectionsComeAndGoAndLeaveNothing) {
 
 // Each makes a handshake, which computes for 1 ms at both ends. So there are fewer of them than in
 // the TCP test.
-TEST_P(TlsHardTimes, ManyConnectionsAtOnce) {
+TEST_P(TlsHardTimes, ManyConnectionsWorkAtOnce) {
     const more_files limit;
     const int most = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 8'000 : scaled(400);
     const int count = std::min(most, more_files::connections());
@@ -402,7 +402,7 @@ TEST_P(TlsHardTimes, ManyConnectionsAtOnce) {
 
 // The number of a closed descriptor is reused at once. A waiter on the old descriptor learns that
 // it was closed, and gets no event of the new one.
-TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
+TEST_P(TlsHardTimes, AReusedNumberDoesNotConfuseWaiters) {
     int used_again = 0;
     for (int round = 0; round < scaled(100); ++round) {
         tls_pair next;
@@ -447,7 +447,7 @@ TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
 
 // ---- Server shutdown.
 
-TEST_P(TlsHardTimes, WhatWasBegunIsAnsweredWhenARuntimeStops) {
+TEST_P(TlsHardTimes, BegunRequestsAreAnsweredWhenARuntimeStops) {
     runtime server({.procs = procs()});
     net::tcp_listener listener(net::endpoint::loopback(0));
     std::atomic<int> begun = 0;

@@ -150,7 +150,7 @@ TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaitingForTheSocket) {
     });
 }
 
-TEST_P(TlsInterop, TheAnswerToNewKeysGoesWithTheNextWrite) {
+TEST_P(TlsInterop, TheNextWriteSendsTheAnswerToNewKeys) {
     const std::jthread client = foreign_client(TLS1_3_VERSION, [&](SSL* ssl) {
         EXPECT_EQ(SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED), 1);
         write_whole(ssl, "ask");
@@ -170,7 +170,7 @@ TEST_P(TlsInterop, TheAnswerToNewKeysGoesWithTheNextWrite) {
 
 // The reader must send an alert, and the connection is full. It sends the alert if it can, and does
 // not wait for that.
-TEST_P(TlsInterop, AReaderDoesNotWaitForTheSocketToTakeWhatItSays) {
+TEST_P(TlsInterop, AReaderDoesNotWaitToSendAnAlert) {
     std::atomic<bool> over = false;
     const std::jthread client = foreign_client(TLS1_3_VERSION, [&](SSL* ssl) {
         const std::string forged = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
@@ -191,7 +191,7 @@ TEST_P(TlsInterop, AReaderDoesNotWaitForTheSocketToTakeWhatItSays) {
     });
 }
 
-TEST_P(TlsInterop, NobodyShakesHandsTwice) {
+TEST_P(TlsInterop, RenegotiationIsRefused) {
     const std::jthread client = foreign_client(TLS1_2_VERSION, [&](SSL* ssl) {
         write_whole(ssl, "once");
         EXPECT_EQ(SSL_renegotiate(ssl), 1);
@@ -239,7 +239,7 @@ std::string output_of(const std::string& command) {
     return all;
 }
 
-TEST_P(TlsInterop, TheProgramOpensslAsClient) {
+TEST_P(TlsInterop, ServesTheOpensslClient) {
     if (!has_openssl()) GTEST_SKIP() << "no program openssl";
     const files f;
     tls::server_options options;
@@ -268,7 +268,7 @@ TEST_P(TlsInterop, TheProgramOpensslAsClient) {
     }
 }
 
-TEST_P(TlsInterop, TheProgramOpensslAsServer) {
+TEST_P(TlsInterop, ConnectsToTheOpensslServer) {
     if (!has_openssl()) GTEST_SKIP() << "no program openssl";
     const files f;
     // A port that was free a moment ago.

@@ -35,7 +35,7 @@ void echo(stream& s) {
     s.shutdown_send();
 }
 
-TEST_P(TlsStream, WhatIsSentComesBack) {
+TEST_P(TlsStream, EchoReturnsTheSentBytes) {
     rt().run([&] {
         wait_group far;
         far.go([&] { echo(pair_.server); });
@@ -55,7 +55,7 @@ TEST_P(TlsStream, WhatIsSentComesBack) {
 }
 
 // More than the system buffers: both sides have to read and write at the same time.
-TEST_P(TlsStream, MuchDataInBothDirections) {
+TEST_P(TlsStream, TransfersMuchDataInBothDirections) {
     rt().run([&] {
         const auto size = static_cast<std::size_t>(scaled(4 << 20));
         const auto at = [](char seed, std::size_t i) { return static_cast<char>(seed + static_cast<char>(i % 61)); };
@@ -81,7 +81,7 @@ TEST_P(TlsStream, MuchDataInBothDirections) {
     });
 }
 
-TEST_P(TlsStream, ManyConnectionsAtOnce) {
+TEST_P(TlsStream, ManyConnectionsWorkAtOnce) {
     rt().run([&] {
         net::tcp_listener listener(net::endpoint::loopback(0));
         const int connections = scaled(40);
@@ -113,7 +113,7 @@ TEST_P(TlsStream, ManyConnectionsAtOnce) {
     });
 }
 
-TEST_P(TlsStream, SeveralBuffersAtOnce) {
+TEST_P(TlsStream, VectoredCallsTransferSeveralBuffers) {
     rt().run([&] {
         std::vector<std::string> pieces;
         std::string whole;
@@ -136,7 +136,7 @@ TEST_P(TlsStream, SeveralBuffersAtOnce) {
     });
 }
 
-TEST_P(TlsStream, NothingToReadOrWriteIsNothing) {
+TEST_P(TlsStream, ZeroByteCallsReturnZero) {
     rt().run([&] {
         char none[1];
         EXPECT_EQ(pair_.client.read_some(mutable_buffer(none, 0)), 0U);
@@ -150,7 +150,7 @@ TEST_P(TlsStream, NothingToReadOrWriteIsNothing) {
     });
 }
 
-TEST_P(TlsStream, OneThatIsNoneSaysSo) {
+TEST_P(TlsStream, AnEmptyStreamFailsEveryCall) {
     stream none;
     std::error_code ec;
     char b[1];
@@ -170,7 +170,7 @@ TEST_P(TlsStream, OneThatIsNoneSaysSo) {
     none.close();
 }
 
-TEST_P(TlsStream, CloseWakesWhoReadsAndWrites) {
+TEST_P(TlsStream, CloseEndsReadsAndWrites) {
     std::atomic<int> closed = 0;
     const auto expect_closed = [&](auto call) {
         std::error_code ec;
@@ -192,7 +192,7 @@ TEST_P(TlsStream, CloseWakesWhoReadsAndWrites) {
 }
 
 // A concurrent reader does not keep close() from sending close_notify.
-TEST_P(TlsStream, CloseSaysThatThisIsTheEnd) {
+TEST_P(TlsStream, CloseSendsCloseNotify) {
     rt().run([&] {
         wait_group reader;
         std::error_code why;
@@ -206,7 +206,7 @@ TEST_P(TlsStream, CloseSaysThatThisIsTheEnd) {
     });
 }
 
-TEST_P(TlsStream, AConnectionThatIsCutIsNotTheEnd) {
+TEST_P(TlsStream, ACutConnectionIsReportedAsTruncated) {
     rt().run([&] {
         pair_.server.write_all("all of i");
         pair_.server = stream();  // as if the program had given up
@@ -225,7 +225,7 @@ TEST_P(TlsStream, AConnectionThatIsCutIsNotTheEnd) {
     });
 }
 
-TEST_P(TlsStream, AfterShutdownSendTheOtherDirectionGoesOn) {
+TEST_P(TlsStream, AfterShutdownSendTheOtherDirectionContinues) {
     rt().run([&] {
         pair_.client.write_all("the last word");
         pair_.client.shutdown_send();
@@ -242,7 +242,7 @@ TEST_P(TlsStream, AfterShutdownSendTheOtherDirectionGoesOn) {
     });
 }
 
-TEST_P(TlsStream, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
+TEST_P(TlsStream, DeadlinesApplyToCurrentWaits) {
     rt().run([&] {
         stream& s = pair_.client;
         std::error_code ec;
@@ -280,7 +280,7 @@ TEST_P(TlsStream, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
 }
 
 // The next write sends what was encrypted before the deadline: nothing is lost or duplicated.
-TEST_P(TlsStream, AWriteThatIsInterruptedIsGoneOnWith) {
+TEST_P(TlsStream, AnInterruptedWriteCanBeContinued) {
     rt().run([&] {
         std::string text(std::size_t{16} << 20, ' ');
         for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 23);
@@ -329,7 +329,7 @@ TEST_P(TlsStream, ACancelledScopeEndsBothDirections) {
     });
 }
 
-TEST_P(TlsStream, PlainThreadsMayCallToo) {
+TEST_P(TlsStream, PlainThreadsMayCall) {
     std::thread server([&] { echo(pair_.server); });
     rt().run([&] {
         for (int i = 0; i < 20; ++i) {
@@ -345,7 +345,7 @@ TEST_P(TlsStream, PlainThreadsMayCallToo) {
 
 // Several threads write, and each message stays whole. A writer does not hold the connection while
 // it waits for the peer.
-TEST_P(TlsStream, SeveralMayWriteAndEachWriteIsWhole) {
+TEST_P(TlsStream, ConcurrentWritesAreNotInterleaved) {
     rt().run([&] {
         constexpr std::size_t size = 40'000;
         const int writers = 8;
@@ -364,7 +364,7 @@ TEST_P(TlsStream, SeveralMayWriteAndEachWriteIsWhole) {
     });
 }
 
-TEST_P(TlsStream, MovesAndIsAssigned) {
+TEST_P(TlsStream, MoveAndAssignmentTransferTheConnection) {
     rt().run([&] {
         stream s = std::move(pair_.client);
         EXPECT_FALSE(pair_.client.is_open());  // NOLINT(bugprone-use-after-move): it is none by now

@@ -27,7 +27,7 @@ protected:
 
 constexpr const char* complaint = "leaves its OS thread (it waits, yields or ends) while it holds";
 
-TEST_F(HeldMutex, IsToldToWhoYieldsWithIt) {
+TEST_F(HeldMutex, IsReportedAtAYield) {
     const std::string text = said([] {
         std::mutex m;
         const std::lock_guard held(m);
@@ -40,7 +40,7 @@ TEST_F(HeldMutex, IsToldToWhoYieldsWithIt) {
     EXPECT_NE(text.find("locked at\n    #0"), text.npos) << text;
 }
 
-TEST_F(HeldMutex, IsToldToWhoWaitsWithIt) {
+TEST_F(HeldMutex, IsReportedAtAWait) {
     const std::string text = said([] {
         std::mutex m;
         const chan<int> c;
@@ -57,7 +57,7 @@ WEFT_TEST_OPAQUE void yield_with(std::mutex& m) {
     yield();
 }
 
-TEST_F(HeldMutex, IsToldOnceForEachPlaceThatLocks) {
+TEST_F(HeldMutex, IsReportedOnceForEachPlace) {
     const std::string text = said([] {
         std::mutex m;
         const volatile int times = 5;  // so that the loop is not unrolled: one place
@@ -66,7 +66,7 @@ TEST_F(HeldMutex, IsToldOnceForEachPlaceThatLocks) {
     EXPECT_EQ(occurrences(text, complaint), 1U) << text;
 }
 
-TEST_F(HeldMutex, IsNoMatterIfItWasFreedBefore) {
+TEST_F(HeldMutex, IsNotReportedIfUnlockedBefore) {
     const std::string text = said([] {
         std::mutex a;
         std::mutex b;
@@ -82,7 +82,7 @@ TEST_F(HeldMutex, IsNoMatterIfItWasFreedBefore) {
     EXPECT_EQ(text, "");
 }
 
-TEST_F(HeldMutex, IsNoMatterInAPlainThread) {
+TEST_F(HeldMutex, IsNotReportedInAPlainThread) {
     const std::string text = stderr_of([&] {
         std::mutex m;
         const std::lock_guard held(m);
@@ -91,7 +91,7 @@ TEST_F(HeldMutex, IsNoMatterInAPlainThread) {
     EXPECT_EQ(text, "");
 }
 
-TEST_F(HeldMutex, OfWeftMayBeHeld) {
+TEST_F(HeldMutex, IsNotReportedForAWeftMutex) {
     const std::string text = said([] {
         mutex m;
         const std::lock_guard held(m);
