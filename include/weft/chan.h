@@ -10,6 +10,10 @@
 // send_chan<T> and recv_chan<T> can only send or only receive. Dropping a handle does not close the
 // channel.
 //
+//     for (auto&& job : jobs) run(job);                              // until jobs is closed and drained
+//     for (auto&& n : numbers | std::views::filter(is_even)) …       // a channel is an input range
+//     if (!log.try_send(line)) ++dropped;                            // a chan_status is true if it is ok
+//
 // Any thread may call every operation; a plain thread blocks where a green thread would park.
 //
 // Invariants:  I1. count > 0 implies no waiting receiver; count < capacity implies no waiting
@@ -29,6 +33,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -104,7 +109,7 @@ struct recv_result {
     chan_status status;
     std::optional<T> value;
 
-    explicit operator bool() const noexcept { return status == chan_status::ok; }
+    explicit operator bool() const noexcept { return static_cast<bool>(status); }
 
     T& operator*() noexcept { return *value; }
 
@@ -168,18 +173,50 @@ public:
         ec = detail::error_of(status, interrupted);
     }
 
-    // Sends without waiting: ok, would_block or closed. value is moved from only on ok.
+    void send(const T& value, std::error_code& ec) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        send(std::move(copy), ec);
+    }
+
+    // Sends without waiting: ok, would_block or closed. An rvalue is moved from only on ok; an
+    // lvalue is copied first.
     [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
 
-    // Sends, waiting at most for timeout: ok, timeout or closed. value is moved from only on ok.
+    [[nodiscard]] chan_status try_send(const T& value) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        return send_slot(copy, 0);
+    }
+
+    // Sends, waiting at most for timeout, or until deadline: ok, timed_out or closed. value as for
+    // try_send().
     template <typename Rep, typename Period>
     [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
         return send_slot(value, detail::deadline_after(timeout));
     }
 
+    template <typename Rep, typename Period>
+    [[nodiscard]] chan_status send_for(const T& value, std::chrono::duration<Rep, Period> timeout) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        return send_slot(copy, detail::deadline_after(timeout));
+    }
+
     template <typename Clock, typename Duration>
     [[nodiscard]] chan_status send_until(T&& value, std::chrono::time_point<Clock, Duration> deadline) const {
         return send_slot(value, detail::deadline_at(deadline));
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] chan_status send_until(const T& value, std::chrono::time_point<Clock, Duration> deadline) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        return send_slot(copy, detail::deadline_at(deadline));
     }
 
     // Receives the oldest value; blocks until there is one. nullopt: closed and drained.
@@ -202,7 +239,7 @@ public:
     // Receives without waiting: ok, would_block or closed.
     [[nodiscard]] recv_result<T> try_recv() const { return recv_result_by(0); }
 
-    // Receives, waiting at most for timeout: ok, timeout or closed.
+    // Receives, waiting at most for timeout, or until deadline: ok, timed_out or closed.
     template <typename Rep, typename Period>
     [[nodiscard]] recv_result<T> recv_for(std::chrono::duration<Rep, Period> timeout) const {
         return recv_result_by(detail::deadline_after(timeout));
@@ -220,10 +257,15 @@ public:
     // Returns whether the channel has been closed. Values may still be buffered.
     [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
 
-    // Number of buffered values, and its maximum. A snapshot: other threads may change it.
-    [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
+    // The number of buffered values, and its maximum, with the standard library's names and with
+    // Go's. A snapshot: other threads may change the number.
+    [[nodiscard]] std::size_t size() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
+
+    [[nodiscard]] std::size_t len() const noexcept { return size(); }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return capacity(); }
 
     // Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
     // The order is arbitrary, for maps and sets. std::hash agrees with ==.
@@ -233,33 +275,50 @@ public:
         return detail::order_of_channels(a, b);
     }
 
-    // for (T&& value : channel) receives until the channel is closed and drained.
+    // A channel is a std::ranges::input_range: its elements are what is received until it is closed
+    // and drained. An element is received when the iterator is first compared or dereferenced, not
+    // when it is incremented, so std::views::take(n) receives n values and no more. Dereferencing
+    // yields T&&. The handle must outlive its iterators. Cancellation points: comparing and
+    // dereferencing, where they wait.
     class iterator {
     public:
         using value_type = T;
         using difference_type = std::ptrdiff_t;
-        using iterator_category = std::input_iterator_tag;
-        using pointer = T*;
-        using reference = T&&;
+        using iterator_concept = std::input_iterator_tag;
 
-        explicit iterator(const chan* from) : from_(from), value_(from->recv()) {}
+        explicit iterator(const chan* from) noexcept : from_(from) {}
 
-        T&& operator*() noexcept { return std::move(*value_); }
+        T&& operator*() const {
+            if (!received_) receive();
+            return std::move(*value_);
+        }
 
         iterator& operator++() {
+            if (!received_) receive();  // the element that is skipped
             value_.reset();
-            from_->recv_slot(value_, detail::never);
+            received_ = false;
             return *this;
         }
 
-        friend bool operator==(const iterator& it, std::default_sentinel_t) noexcept { return !it.value_.has_value(); }
+        void operator++(int) { ++*this; }
+
+        friend bool operator==(const iterator& it, std::default_sentinel_t) {
+            if (!it.received_) it.receive();
+            return !it.value_.has_value();
+        }
 
     private:
+        void receive() const {
+            from_->recv_slot(value_, detail::never);
+            received_ = true;
+        }
+
         const chan* from_;
-        std::optional<T> value_;
+        mutable std::optional<T> value_;
+        mutable bool received_ = false;
     };
 
-    iterator begin() const { return iterator(this); }
+    iterator begin() const noexcept { return iterator(this); }
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -315,11 +374,30 @@ public:
 
     void send(T&& value, std::error_code& ec) const { chan_.send(std::move(value), ec); }
 
+    void send(const T& value, std::error_code& ec) const
+        requires std::is_copy_constructible_v<T>
+    {
+        chan_.send(value, ec);
+    }
+
     [[nodiscard]] chan_status try_send(T&& value) const { return chan_.try_send(std::move(value)); }
+
+    [[nodiscard]] chan_status try_send(const T& value) const
+        requires std::is_copy_constructible_v<T>
+    {
+        return chan_.try_send(value);
+    }
 
     template <typename Rep, typename Period>
     [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
         return chan_.send_for(std::move(value), timeout);
+    }
+
+    template <typename Rep, typename Period>
+    [[nodiscard]] chan_status send_for(const T& value, std::chrono::duration<Rep, Period> timeout) const
+        requires std::is_copy_constructible_v<T>
+    {
+        return chan_.send_for(value, timeout);
     }
 
     template <typename Clock, typename Duration>
@@ -327,13 +405,24 @@ public:
         return chan_.send_until(std::move(value), deadline);
     }
 
+    template <typename Clock, typename Duration>
+    [[nodiscard]] chan_status send_until(const T& value, std::chrono::time_point<Clock, Duration> deadline) const
+        requires std::is_copy_constructible_v<T>
+    {
+        return chan_.send_until(value, deadline);
+    }
+
     void close() const { chan_.close(); }
 
     [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
 
-    [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+    [[nodiscard]] std::size_t size() const noexcept { return chan_.size(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return chan_.capacity(); }
+
+    [[nodiscard]] std::size_t len() const noexcept { return chan_.size(); }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return chan_.capacity(); }
 
     // As in chan.
     friend bool operator==(const send_chan& a, const send_chan& b) noexcept { return detail::same_channel(a, b); }
@@ -386,11 +475,15 @@ public:
 
     [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
 
-    [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+    [[nodiscard]] std::size_t size() const noexcept { return chan_.size(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return chan_.capacity(); }
 
-    typename chan<T>::iterator begin() const { return chan_.begin(); }
+    [[nodiscard]] std::size_t len() const noexcept { return chan_.size(); }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return chan_.capacity(); }
+
+    typename chan<T>::iterator begin() const noexcept { return chan_.begin(); }
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -414,6 +507,12 @@ private:
 };
 
 }  // namespace weft
+
+// size() counts the buffered values, not the elements of the range.
+template <typename T>
+inline constexpr bool std::ranges::disable_sized_range<weft::chan<T>> = true;
+template <typename T>
+inline constexpr bool std::ranges::disable_sized_range<weft::recv_chan<T>> = true;
 
 template <typename T>
 struct std::hash<weft::chan<T>> : weft::detail::chan_hash<weft::chan<T>> {};

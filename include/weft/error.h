@@ -4,6 +4,7 @@
 // a report that names the green thread. Other conditions are reported by value or by these types.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -55,12 +56,38 @@ enum class errc {
     return {static_cast<int>(e), error_category()};
 }
 
-// Result of an operation with a bounded wait.
-enum class chan_status {
-    ok,           // done
-    would_block,  // try_ form: not possible at once
-    timeout,      // _for and _until forms: the time was up first
-    closed,       // the channel is closed (and, for a receive, drained)
+// Result of an operation with a bounded wait; true if it is ok. Compare it with the constants, or
+// use it in a switch:
+//
+//     if (!c.try_send(v)) …
+//     if (c.send_for(v, 10ms) == weft::chan_status::timed_out) …
+class chan_status {
+public:
+    enum class code : uint8_t {
+        ok,           // done
+        would_block,  // try_ form: not possible at once
+        timed_out,    // _for and _until forms: the time was up first
+        closed,       // the channel is closed (and, for a receive, drained)
+    };
+
+    static constexpr code ok = code::ok;
+    static constexpr code would_block = code::would_block;
+    static constexpr code timed_out = code::timed_out;
+    static constexpr code closed = code::closed;
+    [[deprecated("use timed_out")]] static constexpr code timeout = code::timed_out;
+
+    constexpr chan_status(code c) noexcept : code_(c) {}  // NOLINT(google-explicit-constructor): a status is a code
+
+    constexpr explicit operator bool() const noexcept { return code_ == code::ok; }
+
+    constexpr operator code() const noexcept { return code_; }  // NOLINT(google-explicit-constructor): for switch
+
+    friend constexpr bool operator==(chan_status a, chan_status b) noexcept { return a.code_ == b.code_; }
+
+    friend constexpr bool operator==(chan_status a, code b) noexcept { return a.code_ == b; }
+
+private:
+    code code_;
 };
 
 }  // namespace weft

@@ -28,7 +28,8 @@
 
 namespace weft {
 
-enum class priority : uint8_t { normal, high, low };
+// Ordered: low < normal < high.
+enum class priority : uint8_t { low, normal, high };
 
 namespace this_g {
 

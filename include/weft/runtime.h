@@ -63,7 +63,7 @@ struct runtime_options {
     std::chrono::nanoseconds memory_idle{0};
 };
 
-// Result of a runtime::stop() with a deadline.
+// Result of runtime::shutdown().
 struct stop_outcome {
     std::size_t drained = 0;    // Gs that finished during the stop
     std::size_t cancelled = 0;  // interrupted waits, without those that would have begun later
@@ -107,25 +107,19 @@ public:
     // Starts it. Throws resource_exhausted if there are no stacks or no first thread.
     explicit runtime(runtime_options options = {});
 
-    // Calls stop(). But if one of its own green threads has called exit(), which destroys static
+    // Calls abandon(). But if one of its own green threads has called exit(), which destroys static
     // objects, the runtime is left as it is.
     ~runtime();
 
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    // Restarts it after stop(). Does nothing if it runs. Throws as the constructor.
+    // Restarts it after abandon() or shutdown(). Does nothing if it runs. Throws as the constructor.
     void start();
 
-    // Stops it: no G is scheduled afterwards. Running Gs first reach their next scheduling point;
-    // one that never does blocks stop(). Unfinished Gs are abandoned without unwinding, as in Go
-    // when main returns, and leave the queues of objects that outlive them. Returns their number.
-    // Fatal in a G of this runtime.
-    std::size_t stop();
-
-    // Stops it gracefully. Every wait of its Gs that is a cancellation point (cancel.h) ends with
+    // Stops it gracefully, within timeout or until deadline. Every wait of its Gs that is a cancellation point (cancel.h) ends with
     // weft::cancelled, as if a scope around them all were cancelled. Then waits for all Gs to
-    // finish, until the deadline at most, and proceeds as stop(). shield() protects a wait; Gs that
+    // finish, until the deadline at most, and proceeds as abandon(). shield() protects a wait; Gs that
     // compute can call throw_if_cancelled(). A G started with go() may end by that exception. Gs
     // that any thread starts during this are cancelled and waited for too.
     //
@@ -135,13 +129,26 @@ public:
     // object may then be destroyed or restarted. Fatal in a G of this runtime. Not a cancellation
     // point.
     template <typename Clock, typename Duration>
-    stop_outcome stop(std::chrono::time_point<Clock, Duration> deadline) {
-        return stop_by(detail::deadline_at(deadline));
+    stop_outcome shutdown(std::chrono::time_point<Clock, Duration> deadline) {
+        return shutdown_by(detail::deadline_at(deadline));
     }
 
     template <typename Rep, typename Period>
-    stop_outcome stop(std::chrono::duration<Rep, Period> timeout) {
-        return stop_by(detail::deadline_after(timeout));
+    stop_outcome shutdown(std::chrono::duration<Rep, Period> timeout) {
+        return shutdown_by(detail::deadline_after(timeout));
+    }
+
+    // Stops it at once: no G is scheduled afterwards. Running Gs first reach their next scheduling
+    // point; one that never does blocks abandon(). Unfinished Gs are abandoned without unwinding,
+    // as in Go when main returns, and leave the queues of objects that outlive them. Returns their
+    // number. Fatal in a G of this runtime.
+    std::size_t abandon();
+
+    [[deprecated("use abandon(), or shutdown(deadline), which unwinds")]] std::size_t stop() { return abandon(); }
+
+    template <typename When>
+    [[deprecated("use shutdown")]] stop_outcome stop(When when) {
+        return shutdown(when);
     }
 
     // Whether it is started. False in the child of a fork, which may start it again.
@@ -186,7 +193,7 @@ public:
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
-    // As go, but returns false and does nothing after stop(), and in the last phase of one. For
+    // As go, but returns false and does nothing after abandon() and in the last phase of shutdown(). For
     // callers that do not know whether it is being stopped.
     template <typename F>
     [[nodiscard]] bool try_go(F&& f, source_location where = source_location::current()) {
@@ -235,7 +242,7 @@ private:
     void close() noexcept;
     bool close_if_drained(const detail::scheduler& s) noexcept;
     void forget(bool ended) noexcept;
-    stop_outcome stop_by(int64_t deadline_ns);
+    stop_outcome shutdown_by(int64_t deadline_ns);
 
     runtime_options options_;
     detail::atomic<detail::scheduler*> scheduler_{nullptr};

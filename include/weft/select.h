@@ -6,7 +6,7 @@
 //         weft::on_timeout(100ms, [&] { … }),
 //         weft::otherwise([&] { … }));                                       // nothing was ready: do not wait
 //
-//     auto r = weft::select(weft::recv(a), weft::send(b, 42), weft::timeout(1s));   // no functions: a std::variant
+//     auto r = weft::select(weft::recv_case(a), weft::send_case(b, 42), weft::timeout_case(1s));  // a std::variant
 //     if (r.index() == 0) use(std::get<0>(r));
 //
 // - Exactly one case happens. Of several ready cases one is chosen at random, with equal
@@ -290,58 +290,85 @@ template <typename F>
     return detail::otherwise_select_case<F>(std::move(f));
 }
 
-// ---- The same without functions: recv yields std::optional<T>, all others std::monostate.
+// ---- The same without functions: recv_case yields std::optional<T>, all others std::monostate.
 
 template <typename T>
-[[nodiscard]] auto recv(const chan<T>& c) {
+[[nodiscard]] auto recv_case(const chan<T>& c) {
     return on_recv(c, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto recv(const recv_chan<T>& c) {
+[[nodiscard]] auto recv_case(const recv_chan<T>& c) {
     return on_recv(c, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const chan<T>& c, std::type_identity_t<T>&& value) {
+[[nodiscard]] auto send_case(const chan<T>& c, std::type_identity_t<T>&& value) {
     return on_send(c, std::move(value), detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const chan<T>& c, const std::type_identity_t<T>& value) {
+[[nodiscard]] auto send_case(const chan<T>& c, const std::type_identity_t<T>& value) {
     return on_send(c, value, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const send_chan<T>& c, std::type_identity_t<T>&& value) {
+[[nodiscard]] auto send_case(const send_chan<T>& c, std::type_identity_t<T>&& value) {
     return on_send(c, std::move(value), detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const send_chan<T>& c, const std::type_identity_t<T>& value) {
+[[nodiscard]] auto send_case(const send_chan<T>& c, const std::type_identity_t<T>& value) {
     return on_send(c, value, detail::no_function{});
 }
 
 template <typename Rep, typename Period>
-[[nodiscard]] auto timeout(std::chrono::duration<Rep, Period> timeout) {
+[[nodiscard]] auto timeout_case(std::chrono::duration<Rep, Period> timeout) {
     return on_timeout(timeout, detail::no_function{});
 }
 
 template <typename Clock, typename Duration>
-[[nodiscard]] auto timeout(std::chrono::time_point<Clock, Duration> deadline) {
+[[nodiscard]] auto timeout_case(std::chrono::time_point<Clock, Duration> deadline) {
     return on_timeout(deadline, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto ready(const future<T>& fut) {
+[[nodiscard]] auto ready_case(const future<T>& fut) {
     return on_future(fut, detail::no_function{});
 }
 
-[[nodiscard]] inline auto ready(event& e) { return on_event(e, detail::no_function{}); }
+[[nodiscard]] inline auto ready_case(event& e) { return on_event(e, detail::no_function{}); }
 
-[[nodiscard]] inline auto cancellation() { return on_cancel(detail::no_function{}); }
+[[nodiscard]] inline auto cancel_case() { return on_cancel(detail::no_function{}); }
 
 [[nodiscard]] inline auto otherwise() { return otherwise(detail::no_function{}); }
+
+// The names that these had before. They read like the operations themselves.
+
+template <typename Chan>
+[[deprecated("use recv_case")]] [[nodiscard]] auto recv(const Chan& c) -> decltype(recv_case(c)) {
+    return recv_case(c);
+}
+
+template <typename Chan, typename Value>
+[[deprecated("use send_case")]] [[nodiscard]] auto send(const Chan& c, Value&& value)
+    -> decltype(send_case(c, std::forward<Value>(value))) {
+    return send_case(c, std::forward<Value>(value));
+}
+
+template <typename Time>
+[[deprecated("use timeout_case")]] [[nodiscard]] auto timeout(Time when) -> decltype(timeout_case(when)) {
+    return timeout_case(when);
+}
+
+template <typename T>
+[[deprecated("use ready_case")]] [[nodiscard]] auto ready(const future<T>& fut) {
+    return ready_case(fut);
+}
+
+[[deprecated("use ready_case")]] [[nodiscard]] inline auto ready(event& e) { return ready_case(e); }
+
+[[deprecated("use cancel_case")]] [[nodiscard]] inline auto cancellation() { return cancel_case(); }
 
 // ---- The select itself.
 

@@ -198,12 +198,16 @@ template <typename F>
 }
 
 // The same without functions.
-[[nodiscard]] inline auto readable(const watched_fd& w) {
+[[nodiscard]] inline auto readable_case(const watched_fd& w) {
     return detail::fd_select_case<detail::no_function>(w, false, {});
 }
 
-[[nodiscard]] inline auto writable(const watched_fd& w) {
+[[nodiscard]] inline auto writable_case(const watched_fd& w) {
     return detail::fd_select_case<detail::no_function>(w, true, {});
 }
+
+[[deprecated("use readable_case")]] [[nodiscard]] inline auto readable(const watched_fd& w) { return readable_case(w); }
+
+[[deprecated("use writable_case")]] [[nodiscard]] inline auto writable(const watched_fd& w) { return writable_case(w); }
 
 }  // namespace weft

@@ -246,7 +246,7 @@ runtime::runtime(runtime_options options) : options_(std::move(options)) { start
 
 runtime::~runtime() {
     if (detail::exit_has_begun() && detail::is_called_by(scheduler_.load(relaxed))) return;  // relaxed: our own
-    stop();
+    abandon();
 }
 
 void runtime::start() {
@@ -268,12 +268,14 @@ void runtime::start() {
     lock_.unlock();
 }
 
-// The scheduler that stop() must end; nullptr: none, or another thread ends it.
+// The scheduler that the caller must end; nullptr: none, or another thread ends it.
 detail::scheduler* runtime::begin_stop() {
     if (!running()) return nullptr;
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
     if (detail::is_called_by(s)) {
-        detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+        detail::fatal(
+            "a green thread called shutdown() or abandon() of its own weft::runtime, which would wait for the caller; "
+            "call it from a thread outside of that runtime");
     }
     lock_.lock();
     const bool first = open_ == openness::open;
@@ -305,7 +307,7 @@ void runtime::forget(bool ended) noexcept {
     scheduler_.store(nullptr, release);                                       // pairs with use
 }
 
-std::size_t runtime::stop() {
+std::size_t runtime::abandon() {
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return 0;
     close();
@@ -317,7 +319,7 @@ std::size_t runtime::stop() {
     return abandoned;
 }
 
-stop_outcome runtime::stop_by(int64_t deadline_ns) {
+stop_outcome runtime::shutdown_by(int64_t deadline_ns) {
     stop_outcome done;
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return done;
@@ -376,7 +378,7 @@ unsigned set_max_procs(unsigned n) {
 
 void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
 
-// The scheduler; after stop(), only for Gs that it left behind. Until pinned under the lock it may
+// The scheduler; after abandon() or shutdown(), only for Gs that it left behind. Until pinned under the lock it may
 // be stopped, so it is not read before.
 detail::runtime_use runtime::use() const noexcept {
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
@@ -397,7 +399,7 @@ detail::runtime_use runtime::use() const noexcept {
 
 detail::runtime_use runtime::checked() const noexcept {
     detail::runtime_use s = use();
-    if (s == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");
+    if (s == nullptr) detail::fatal("a stopped weft::runtime was used; start() it again first");
     return s;
 }
 

@@ -70,9 +70,10 @@ TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});
-            rt.run([&] { blocking([&] { rt.stop(); }); });
+            rt.run([&] { blocking([&] { rt.abandon(); }); });
         },
-        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+        fatal_line("a green thread called shutdown() or abandon() of its own weft::runtime, which would wait for the "
+                   "caller; call it from a thread outside of that runtime"));
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});

@@ -327,7 +327,7 @@ TEST_F(Deadlock, BesideARuntimeThatWasLeftToAStragglerWhichIsBack) {
                         other.go([&over] {
                             while (!over) {}
                         });
-                        blocking([&] { other.stop(1ms); });
+                        blocking([&] { other.shutdown(1ms); });
                         over = true;
                         chan<int>::nil().recv();
                     }),
@@ -478,7 +478,7 @@ TEST_F(Deadlock, IsNoneIfAnotherRuntimeWillSend) {
             values.send(1);
         });
         values.recv();
-        blocking([&] { other.stop(); });
+        blocking([&] { other.abandon(); });
     }));
 }
 

@@ -181,12 +181,13 @@ TEST_F(Misuse, YieldOfAPlainThread) {
 // ---- Runtimes.
 
 TEST_F(Misuse, StoppingARuntimeFromWithin) {
-    const std::string message =
-        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+    const std::string message = fatal_line(
+        "a green thread called shutdown() or abandon() of its own weft::runtime, which would wait for the caller; call "
+        "it from a thread outside of that runtime");
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
-            rt.run([&rt] { rt.stop(); });
+            rt.run([&rt] { rt.abandon(); });
         },
         message, "weft: in green thread %d \"run\" (started by a plain thread at %smisuse_test.cc:%d, in %s)",
         frame_line);
@@ -209,10 +210,10 @@ TEST_F(Misuse, DrainingARuntimeFromWithin) {
 }
 
 TEST_F(Misuse, UsingARuntimeAfterStop) {
-    const std::string message = fatal_line("a weft::runtime was used after stop(); start() it again first");
+    const std::string message = fatal_line("a stopped weft::runtime was used; start() it again first");
     const auto stopped = [](auto use) {
         runtime rt({.procs = 1});
-        rt.stop();
+        rt.abandon();
         use(rt);
     };
     EXPECT_ABORT(stopped([](runtime& rt) { rt.go([] {}); }), message, plain_thread);

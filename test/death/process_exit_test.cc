@@ -379,7 +379,8 @@ TEST_F(ProcessExit, AGreenThreadThatDestroysItsOwnRuntimeIsTold) {
             auto* rt = new runtime({.procs = 2});  // NOLINT: see below
             rt->run([rt] { delete rt; });
         },
-        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+        fatal_line("a green thread called shutdown() or abandon() of its own weft::runtime, which would wait for the "
+                   "caller; call it from a thread outside of that runtime"));
 }
 
 // The green threads that hold the mutex, and wait for it, run until the process ends.
