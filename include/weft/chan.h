@@ -103,7 +103,7 @@ struct chan_hash {
 
 }  // namespace detail
 
-// Result of a receive with a bounded wait: a status, and the value if the status is ok.
+/// Result of a receive with a bounded wait: a status, and the value if the status is ok.
 template <typename T>
 struct recv_result {
     chan_status status;
@@ -120,7 +120,7 @@ struct recv_result {
     const T* operator->() const noexcept { return &*value; }
 };
 
-// A channel of T. T must be nothrow move constructible: values are moved while other threads wait.
+/// A channel of T. T must be nothrow move constructible: values are moved while other threads wait.
 template <typename T>
 class chan {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -130,14 +130,14 @@ class chan {
 public:
     using value_type = T;
 
-    // Makes an unbuffered channel. Throws std::bad_alloc.
+    /// Makes an unbuffered channel. Throws std::bad_alloc.
     chan() : chan(0) {}
 
-    // Makes a channel for up to capacity values. Throws std::bad_alloc, also if capacity exceeds
-    // any possible memory.
+    /// Makes a channel for up to capacity values. Throws std::bad_alloc, also if capacity exceeds
+    /// any possible memory.
     explicit chan(std::size_t capacity) : state_(detail::chan_state<T>::create(capacity)) {}
 
-    // The nil channel: never ready; every operation blocks for ever, and closing is fatal.
+    /// The nil channel: never ready; every operation blocks for ever, and closing is fatal.
     static chan nil() noexcept { return chan(nullptr_tag{}); }
 
     chan(const chan& other) noexcept : state_(other.state_) { retain(); }
@@ -153,8 +153,8 @@ public:
         if (state_ != nullptr) state_->drop();
     }
 
-    // Sends value. Blocks while the channel is full; if unbuffered, until a receiver takes it.
-    // Throws channel_closed if the channel is or becomes closed; value is then unchanged.
+    /// Sends value. Blocks while the channel is full; if unbuffered, until a receiver takes it.
+    /// Throws channel_closed if the channel is or becomes closed; value is then unchanged.
     void send(T&& value) const {
         if (send_slot(value, detail::never) != chan_status::ok) throw channel_closed();
     }
@@ -166,7 +166,7 @@ public:
         send(std::move(copy));
     }
 
-    // Like send(), but reports errors in ec: errc::channel_closed, cancelled or timed_out.
+    /// Like send(), but reports errors in ec: errc::channel_closed, cancelled or timed_out.
     void send(T&& value, std::error_code& ec) const {
         detail::wait_result interrupted{};
         const chan_status status = send_slot(value, detail::never, &interrupted);
@@ -180,8 +180,8 @@ public:
         send(std::move(copy), ec);
     }
 
-    // Sends without waiting: ok, would_block or closed. An rvalue is moved from only on ok; an
-    // lvalue is copied first.
+    /// Sends without waiting: ok, would_block or closed. An rvalue is moved from only on ok; an
+    /// lvalue is copied first.
     [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
 
     [[nodiscard]] chan_status try_send(const T& value) const
@@ -191,8 +191,8 @@ public:
         return send_slot(copy, 0);
     }
 
-    // Sends, waiting at most for timeout, or until deadline: ok, timed_out or closed. value as for
-    // try_send().
+    /// Sends, waiting at most for timeout, or until deadline: ok, timed_out or closed. value as for
+    /// try_send().
     template <typename Rep, typename Period>
     [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
         return send_slot(value, detail::deadline_after(timeout));
@@ -219,15 +219,15 @@ public:
         return send_slot(copy, detail::deadline_at(deadline));
     }
 
-    // Receives the oldest value; blocks until there is one. nullopt: closed and drained.
+    /// Receives the oldest value; blocks until there is one. nullopt: closed and drained.
     std::optional<T> recv() const {
         std::optional<T> value;
         recv_slot(value, detail::never);
         return value;
     }
 
-    // Like recv(), but reports errors in ec: errc::cancelled or timed_out. ec is clear if nullopt
-    // means closed.
+    /// Like recv(), but reports errors in ec: errc::cancelled or timed_out. ec is clear if nullopt
+    /// means closed.
     std::optional<T> recv(std::error_code& ec) const {
         std::optional<T> value;
         detail::wait_result interrupted{};
@@ -236,10 +236,10 @@ public:
         return value;
     }
 
-    // Receives without waiting: ok, would_block or closed.
+    /// Receives without waiting: ok, would_block or closed.
     [[nodiscard]] recv_result<T> try_recv() const { return recv_result_by(0); }
 
-    // Receives, waiting at most for timeout, or until deadline: ok, timed_out or closed.
+    /// Receives, waiting at most for timeout, or until deadline: ok, timed_out or closed.
     template <typename Rep, typename Period>
     [[nodiscard]] recv_result<T> recv_for(std::chrono::duration<Rep, Period> timeout) const {
         return recv_result_by(detail::deadline_after(timeout));
@@ -250,15 +250,15 @@ public:
         return recv_result_by(detail::deadline_at(deadline));
     }
 
-    // Closes the channel and wakes all waiters. Closing twice, or closing nil, is fatal.
-    // O(waiters).
+    /// Closes the channel and wakes all waiters. Closing twice, or closing nil, is fatal.
+    /// O(waiters).
     void close() const { detail::chan_close(state_); }
 
-    // Returns whether the channel has been closed. Values may still be buffered.
+    /// Returns whether the channel has been closed. Values may still be buffered.
     [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
 
-    // The number of buffered values, and its maximum, with the standard library's names and with
-    // Go's. A snapshot: other threads may change the number.
+    /// The number of buffered values, and its maximum, with the standard library's names and with
+    /// Go's. A snapshot: other threads may change the number.
     [[nodiscard]] std::size_t size() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
@@ -267,19 +267,19 @@ public:
 
     [[nodiscard]] std::size_t cap() const noexcept { return capacity(); }
 
-    // Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
-    // The order is arbitrary, for maps and sets. std::hash agrees with ==.
+    /// Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
+    /// The order is arbitrary, for maps and sets. std::hash agrees with ==.
     friend bool operator==(const chan& a, const chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const chan& a, const chan& b) noexcept {
         return detail::order_of_channels(a, b);
     }
 
-    // A channel is a std::ranges::input_range: its elements are what is received until it is closed
-    // and drained. An element is received when the iterator is first compared or dereferenced, not
-    // when it is incremented, so std::views::take(n) receives n values and no more. Dereferencing
-    // yields T&&. The handle must outlive its iterators. Cancellation points: comparing and
-    // dereferencing, where they wait.
+    /// A channel is a std::ranges::input_range: its elements are what is received until it is closed
+    /// and drained. An element is received when the iterator is first compared or dereferenced, not
+    /// when it is incremented, so std::views::take(n) receives n values and no more. Dereferencing
+    /// yields T&&. The handle must outlive its iterators. Cancellation points: comparing and
+    /// dereferencing, where they wait.
     class iterator {
     public:
         using value_type = T;
@@ -356,7 +356,7 @@ private:
     detail::chan_state<T>* state_;
 };
 
-// A channel handle that can only send. Converts from chan<T>; members as in chan<T>.
+/// A channel handle that can only send. Converts from chan<T>; members as in chan<T>.
 template <typename T>
 class send_chan {
 public:
@@ -424,7 +424,7 @@ public:
 
     [[nodiscard]] std::size_t cap() const noexcept { return chan_.capacity(); }
 
-    // As in chan.
+    /// As in chan.
     friend bool operator==(const send_chan& a, const send_chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const send_chan& a, const send_chan& b) noexcept {
@@ -449,7 +449,7 @@ private:
     chan<T> chan_;
 };
 
-// A channel handle that can only receive. Converts from chan<T>; members as in chan<T>.
+/// A channel handle that can only receive. Converts from chan<T>; members as in chan<T>.
 template <typename T>
 class recv_chan {
 public:
@@ -487,7 +487,7 @@ public:
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
-    // As in chan.
+    /// As in chan.
     friend bool operator==(const recv_chan& a, const recv_chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const recv_chan& a, const recv_chan& b) noexcept {
@@ -508,7 +508,7 @@ private:
 
 }  // namespace weft
 
-// size() counts the buffered values, not the elements of the range.
+/// size() counts the buffered values, not the elements of the range.
 template <typename T>
 inline constexpr bool std::ranges::disable_sized_range<weft::chan<T>> = true;
 template <typename T>

@@ -13,41 +13,41 @@
 
 namespace weft {
 
-// Thrown by chan<T>::send if the channel is closed, before the call or while send waits.
+/// Thrown by chan<T>::send if the channel is closed, before the call or while send waits.
 class channel_closed : public std::runtime_error {
 public:
     channel_closed() : std::runtime_error("weft: send on closed channel") {}
 };
 
-// Thrown by go, async and runtime::start if address space for stacks, or threads, run out. code()
-// is the operating system's reason. what() says what was requested and what to do. Nothing is lost;
-// the call can be repeated.
+/// Thrown by go, async and runtime::start if address space for stacks, or threads, run out. code()
+/// is the operating system's reason. what() says what was requested and what to do. Nothing is lost;
+/// the call can be repeated.
 class resource_exhausted : public std::system_error {
 public:
     resource_exhausted(std::error_code why, const std::string& what) : std::system_error(why, what) {}
 };
 
-// Thrown by a cancellation point if the scope or future around the caller was cancelled. Not
-// derived from std::exception, so catch (const std::exception&) does not stop it.
+/// Thrown by a cancellation point if the scope or future around the caller was cancelled. Not
+/// derived from std::exception, so catch (const std::exception&) does not stop it.
 class cancelled {
 public:
     [[nodiscard]] const char* what() const noexcept { return "weft: cancelled"; }
 };
 
-// Thrown by a cancellation point if the deadline of an enclosing with_deadline or with_timeout has
-// passed. Not a std::exception, like cancelled.
+/// Thrown by a cancellation point if the deadline of an enclosing with_deadline or with_timeout has
+/// passed. Not a std::exception, like cancelled.
 class timed_out {
 public:
     [[nodiscard]] const char* what() const noexcept { return "weft: deadline passed"; }
 };
 
-// What overloads with a std::error_code& report instead of throwing. Equivalent to
-// std::errc::operation_canceled, timed_out, broken_pipe and bad_file_descriptor.
+/// What overloads with a std::error_code& report instead of throwing. Equivalent to
+/// std::errc::operation_canceled, timed_out, broken_pipe and bad_file_descriptor.
 enum class errc {
     cancelled = 1,
     timed_out,
     channel_closed,
-    closed,  // this program closed a socket or file, before or during the call
+    closed,  ///< this program closed a socket or file, before or during the call
 };
 
 [[nodiscard]] const std::error_category& error_category() noexcept;
@@ -56,18 +56,18 @@ enum class errc {
     return {static_cast<int>(e), error_category()};
 }
 
-// Result of an operation with a bounded wait; true if it is ok. Compare it with the constants, or
-// use it in a switch:
-//
-//     if (!c.try_send(v)) …
-//     if (c.send_for(v, 10ms) == weft::chan_status::timed_out) …
+/// Result of an operation with a bounded wait; true if it is ok. Compare it with the constants, or
+/// use it in a switch:
+///
+///     if (!c.try_send(v)) …
+///     if (c.send_for(v, 10ms) == weft::chan_status::timed_out) …
 class chan_status {
 public:
     enum class code : uint8_t {
-        ok,           // done
-        would_block,  // try_ form: not possible at once
-        timed_out,    // _for and _until forms: the time was up first
-        closed,       // the channel is closed (and, for a receive, drained)
+        ok,           ///< done
+        would_block,  ///< try_ form: not possible at once
+        timed_out,    ///< _for and _until forms: the time was up first
+        closed,       ///< the channel is closed (and, for a receive, drained)
     };
 
     static constexpr code ok = code::ok;

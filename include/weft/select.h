@@ -220,7 +220,7 @@ auto select_of(Cases&&... cases) {
 
 // ---- Cases with a function, called if the case happens.
 
-// Receives from c; f takes a std::optional<T>. c must outlive the call.
+/// Receives from c; f takes a std::optional<T>. c must outlive the call.
 template <typename T, typename F>
 [[nodiscard]] auto on_recv(const chan<T>& c, F f) {
     return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
@@ -231,8 +231,8 @@ template <typename T, typename F>
     return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
 }
 
-// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied
-// beforehand.
+/// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied
+/// beforehand.
 template <typename T, typename F>
 [[nodiscard]] auto on_send(const chan<T>& c, std::type_identity_t<T>&& value, F f) {
     return detail::send_select_case<T, T&&, F>(detail::chan_access::state(c), std::move(value), std::move(f));
@@ -253,8 +253,8 @@ template <typename T, typename F>
     return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
 }
 
-// Happens after timeout, or at deadline. A timeout of zero or less acts like otherwise(), and so
-// does a past deadline, except that a cancelled caller is interrupted.
+/// Happens after timeout, or at deadline. A timeout of zero or less acts like otherwise(), and so
+/// does a past deadline, except that a cancelled caller is interrupted.
 template <typename Rep, typename Period, typename F>
 [[nodiscard]] auto on_timeout(std::chrono::duration<Rep, Period> timeout, F f) {
     return detail::timeout_select_case<F>(detail::deadline_after(timeout), std::move(f));
@@ -265,26 +265,26 @@ template <typename Clock, typename Duration, typename F>
     return detail::timeout_select_case<F>(detail::deadline_at(deadline), std::move(f));
 }
 
-// Happens when the result of fut is available; fut.get() then does not wait. Throws
-// std::future_error unless fut.valid().
+/// Happens when the result of fut is available; fut.get() then does not wait. Throws
+/// std::future_error unless fut.valid().
 template <typename T, typename F>
 [[nodiscard]] auto on_future(const future<T>& fut, F f) {
     return detail::future_select_case<T, F>(detail::future_access::state(fut), std::move(f));
 }
 
-// Happens when e is set. e must outlive the call.
+/// Happens when e is set. e must outlive the call.
 template <typename F>
 [[nodiscard]] auto on_event(event& e, F f) {
     return detail::event_select_case<F>(detail::core_of(e), std::move(f));
 }
 
-// Happens when a scope or deadline around the select cancels the wait, instead of an exception.
+/// Happens when a scope or deadline around the select cancels the wait, instead of an exception.
 template <typename F>
 [[nodiscard]] auto on_cancel(F f) {
     return detail::cancel_select_case<F>(std::move(f));
 }
 
-// Happens if no other case is ready: the select does not wait.
+/// Happens if no other case is ready: the select does not wait.
 template <typename F>
 [[nodiscard]] auto otherwise(F f) {
     return detail::otherwise_select_case<F>(std::move(f));
@@ -372,16 +372,16 @@ template <typename T>
 
 // ---- The select itself.
 
-// Performs one case, chosen at random among the ready ones; waits until there is one. Callback
-// form: calls the case's function and returns its index. Value form: returns a std::variant with
-// one alternative per case. Throws channel_closed for a chosen send on a closed channel, cancelled
-// or timed_out on cancellation, and what the function throws.
+/// Performs one case, chosen at random among the ready ones; waits until there is one. Callback
+/// form: calls the case's function and returns its index. Value form: returns a std::variant with
+/// one alternative per case. Throws channel_closed for a chosen send on a closed channel, cancelled
+/// or timed_out on cancellation, and what the function throws.
 template <typename... Cases>
 auto select(Cases&&... cases) {
     return detail::select_of<false>(std::forward<Cases>(cases)...);
 }
 
-// Like select(), but takes the first of the ready cases.
+/// Like select(), but takes the first of the ready cases.
 template <typename... Cases>
 auto select_first(Cases&&... cases) {
     return detail::select_of<true>(std::forward<Cases>(cases)...);
