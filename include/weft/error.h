@@ -70,11 +70,11 @@ public:
         closed,       ///< the channel is closed (and, for a receive, drained)
     };
 
-    static constexpr code ok = code::ok;
-    static constexpr code would_block = code::would_block;
-    static constexpr code timed_out = code::timed_out;
-    static constexpr code closed = code::closed;
-    [[deprecated("use timed_out")]] static constexpr code timeout = code::timed_out;
+    static const chan_status ok;
+    static const chan_status would_block;
+    static const chan_status timed_out;
+    static const chan_status closed;
+    [[deprecated("use timed_out")]] static const chan_status timeout;
 
     constexpr chan_status(code c) noexcept : code_(c) {}  // NOLINT(google-explicit-constructor): a status is a code
 
@@ -84,11 +84,15 @@ public:
 
     friend constexpr bool operator==(chan_status a, chan_status b) noexcept { return a.code_ == b.code_; }
 
-    friend constexpr bool operator==(chan_status a, code b) noexcept { return a.code_ == b; }
-
 private:
     code code_;
 };
+
+inline constexpr chan_status chan_status::ok{code::ok};
+inline constexpr chan_status chan_status::would_block{code::would_block};
+inline constexpr chan_status chan_status::timed_out{code::timed_out};
+inline constexpr chan_status chan_status::closed{code::closed};
+inline constexpr chan_status chan_status::timeout{code::timed_out};
 
 }  // namespace weft
 

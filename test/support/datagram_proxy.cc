@@ -213,7 +213,7 @@ datagram_proxy::datagram_proxy(uint16_t server, datagram_weather w)
     : loop_(std::make_unique<loop>(server, w)), thread_([this] { loop_->run(); }) {}
 
 datagram_proxy::~datagram_proxy() {
-    loop_->abandon();
+    loop_->stop();
     thread_.join();
 }
 

@@ -489,7 +489,7 @@ fault_proxy::fault_proxy(place server, plans plan)
     : loop_(std::make_unique<loop>(std::move(server), std::move(plan))), thread_([this] { loop_->run(); }) {}
 
 fault_proxy::~fault_proxy() {
-    loop_->abandon();
+    loop_->stop();
     thread_.join();
 }
 
