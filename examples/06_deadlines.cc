@@ -38,7 +38,7 @@ const char* name(weft::chan_status status) {
             return "ok";
         case weft::chan_status::would_block:
             return "would_block";
-        case weft::chan_status::timeout:
+        case weft::chan_status::timed_out:
             return "timeout";
         case weft::chan_status::closed:
             return "closed";

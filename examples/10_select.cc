@@ -101,7 +101,7 @@ void first_of_two_futures() {
 void as_a_value() {
     const weft::chan<std::string> words;
     const weft::recv_chan<int> answer = numbers(42, 42);
-    auto r = weft::select(weft::recv(words), weft::recv(answer), weft::timeout(10s));
+    auto r = weft::select(weft::recv_case(words), weft::recv_case(answer), weft::timeout_case(10s));
     if (r.index() == 1) std::printf("as a variant: case 1, the number %d\n", std::get<1>(r).value_or(0));
 }
 

@@ -50,7 +50,7 @@ const char* watch(const weft::chan<int>& food, std::chrono::milliseconds patienc
     weft::timer dog(patience);
     const auto bark = dog.chan();
     for (;;) {
-        const auto what = weft::select(weft::recv(food), weft::recv(bark));
+        const auto what = weft::select(weft::recv_case(food), weft::recv_case(bark));
         if (what.index() == 1) return "barks";
         if (!std::get<0>(what)) return "quiet";  // closed: stop watching
         dog.reset(patience);

@@ -45,7 +45,7 @@ int main() {
     requests.send(7);
 
     // Connection 1 has answered the request and waits for the next one, which never comes.
-    const weft::stop_outcome done = service.stop(5s);
+    const weft::stop_outcome done = service.shutdown(5s);
     std::printf("%zu finished, %zu abandoned, %zu did not come back\n", done.drained, done.abandoned, done.stragglers);
     return done.stragglers == 0 ? 0 : 1;
 }

@@ -82,7 +82,7 @@ void report_a_deadlock() {
     text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
     const std::size_t line = text.find("weft: 2 of runtime");
     if (line != text.npos) std::printf("stuck: %s\n", text.substr(line + 6, 27).c_str());
-    rt.stop();  // abandons the two
+    rt.abandon();  // abandons the two
 }
 
 }  // namespace

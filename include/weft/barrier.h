@@ -101,14 +101,14 @@ struct no_completion {
 
 }  // namespace detail
 
-// CompletionFunction takes no arguments and must not throw.
+/// CompletionFunction takes no arguments and must not throw.
 template <typename CompletionFunction = detail::no_completion>
 class barrier {
     static_assert(std::is_nothrow_invocable_v<CompletionFunction&>,
                   "weft::barrier: the completion function must be noexcept");
 
 public:
-    // Proof of an arrival, and its phase.
+    /// Proof of an arrival, and its phase.
     class injected_token {
     public:
         injected_token(injected_token&&) = default;
@@ -122,30 +122,30 @@ public:
         uint32_t phase_;
     };
 
-    // The largest expected number.
+    /// The largest expected number.
     [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return detail::barrier_core::max_count; }
 
-    // Fatal if expected is negative or above max().
+    /// Fatal if expected is negative or above max().
     constexpr explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
         : completion_(std::move(f)), core_(expected) {}
 
-    // Arrives n times without waiting. Fatal if n is below one, or if fewer are missing in this
-    // phase.
+    /// Arrives n times without waiting. Fatal if n is below one, or if fewer are missing in this
+    /// phase.
     [[nodiscard]] injected_token arrive(std::ptrdiff_t n = 1) {
         const detail::barrier_core::arrived a = core_.arrive(n);
         if (a.last) complete();
         return injected_token(a.phase);
     }
 
-    // Blocks until the phase of token is over. It must be the current phase or the one before.
+    /// Blocks until the phase of token is over. It must be the current phase or the one before.
     void wait(injected_token&& token) const { core_.wait(token.phase_); }
 
-    // wait(arrive()).
+    /// wait(arrive()).
     void arrive_and_wait() {
         if (core_.arrive_and_wait()) complete();
     }
 
-    // Arrives, and leaves the barrier: later phases expect one party less.
+    /// Arrives, and leaves the barrier: later phases expect one party less.
     void arrive_and_drop() {
         if (core_.arrive_and_drop().last) complete();
     }

@@ -35,15 +35,15 @@ void call_on_big_stack(std::size_t size, void (*function)(void*), void* argument
 
 namespace this_g {
 
-// Bytes of stack left to the caller, a green or plain thread.
+/// Bytes of stack left to the caller, a green or plain thread.
 [[nodiscard]] std::size_t stack_left() noexcept;
 
 }  // namespace this_g
 
-// Calls f() with at least size bytes of stack; returns or throws what f does. A plain call if the
-// current stack has that much left, or in a plain thread. Throws resource_exhausted if there is no
-// room for another stack, and std::invalid_argument if size exceeds the largest class, 64 MiB; f
-// was not called then.
+/// Calls f() with at least size bytes of stack; returns or throws what f does. A plain call if the
+/// current stack has that much left, or in a plain thread. Throws resource_exhausted if there is no
+/// room for another stack, and std::invalid_argument if size exceeds the largest class, 64 MiB; f
+/// was not called then.
 template <typename F>
 decltype(auto) on_big_stack(std::size_t size, F&& f) {
     using result = std::invoke_result_t<F&>;

@@ -36,11 +36,11 @@
 
 namespace weft {
 
-// When the P is handed off.
+/// When the P is handed off.
 enum class hand_off : uint8_t {
-    learned,  // at once if calls from this place have taken long, else late
-    at_once,  // before the call, if a G waits for it
-    late,     // when the call has taken long and a G waits
+    learned,  ///< at once if calls from this place have taken long, else late
+    at_once,  ///< before the call, if a G waits for it
+    late,     ///< when the call has taken long and a G waits
 };
 
 namespace detail {
@@ -173,9 +173,9 @@ inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& 
 
 }  // namespace detail
 
-// Calls f() and returns its result; see above. Throws what f throws. f is called exactly once, on
-// the caller's current OS thread; the caller may continue on another one. The second form says when
-// to hand off the P.
+/// Calls f() and returns its result; see above. Throws what f throws. f is called exactly once, on
+/// the caller's current OS thread; the caller may continue on another one. The second form says when
+/// to hand off the P.
 template <typename F>
     requires std::is_invocable_v<F>
 inline std::invoke_result_t<F> blocking(F&& f) {
@@ -190,17 +190,17 @@ inline std::invoke_result_t<F> blocking(hand_off when, F&& f) {
     return detail::call_blocking<F>(site, when, f);
 }
 
-// At most cap concurrent calls through this object.
+/// At most cap concurrent calls through this object.
 class blocking_pool {
 public:
-    // cap: at least 1. name: for people.
+    /// cap: at least 1. name: for people.
     explicit blocking_pool(std::string name, std::ptrdiff_t cap);
 
     blocking_pool(const blocking_pool&) = delete;
     blocking_pool& operator=(const blocking_pool&) = delete;
 
-    // As blocking(f), once a place is free; in order of arrival. A cancellation point while it
-    // waits: then f is not called.
+    /// As blocking(f), once a place is free; in order of arrival. A cancellation point while it
+    /// waits: then f is not called.
     template <typename F>
         requires std::is_invocable_v<F>
     std::invoke_result_t<F> run(F&& f) {
@@ -213,7 +213,7 @@ public:
 
     [[nodiscard]] std::ptrdiff_t cap() const noexcept { return cap_; }
 
-    // Number of running and of waiting calls; a snapshot.
+    /// Number of running and of waiting calls; a snapshot.
     [[nodiscard]] std::ptrdiff_t running() const noexcept {
         return running_.load(detail::relaxed);
     }  // relaxed: a snapshot

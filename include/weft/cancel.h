@@ -46,8 +46,8 @@ struct cancel_on_stop {
 
 }  // namespace detail
 
-// Calls f and returns its result. Waits in f throw timed_out when deadline passes. Of nested
-// deadlines the earliest applies.
+/// Calls f and returns its result. Waits in f throw timed_out when deadline passes. Of nested
+/// deadlines the earliest applies.
 template <typename Clock, typename Duration, typename F>
 decltype(auto) with_deadline(std::chrono::time_point<Clock, Duration> deadline, F&& f) {
     detail::cancel_context context(detail::enclosing_context(), detail::deadline_at(deadline));
@@ -55,7 +55,7 @@ decltype(auto) with_deadline(std::chrono::time_point<Clock, Duration> deadline, 
     return std::forward<F>(f)();
 }
 
-// As with_deadline, from now.
+/// As with_deadline, from now.
 template <typename Rep, typename Period, typename F>
 decltype(auto) with_timeout(std::chrono::duration<Rep, Period> timeout, F&& f) {
     detail::cancel_context context(detail::enclosing_context(), detail::deadline_after(timeout));
@@ -63,8 +63,8 @@ decltype(auto) with_timeout(std::chrono::duration<Rep, Period> timeout, F&& f) {
     return std::forward<F>(f)();
 }
 
-// Calls f and returns its result. Waits in f throw cancelled when a stop is requested through
-// token.
+/// Calls f and returns its result. Waits in f throw cancelled when a stop is requested through
+/// token.
 template <typename F>
 decltype(auto) with_stop_token(std::stop_token token, F&& f) {
     detail::cancel_context context(detail::enclosing_context(), detail::never);
@@ -73,24 +73,24 @@ decltype(auto) with_stop_token(std::stop_token token, F&& f) {
     return std::forward<F>(f)();
 }
 
-// Calls f; nothing around it interrupts its waits. For work that must be finished, such as an
-// orderly goodbye.
+/// Calls f; nothing around it interrupts its waits. For work that must be finished, such as an
+/// orderly goodbye.
 template <typename F>
 decltype(auto) shield(F&& f) {
     const detail::ambient_scope scope(detail::shield_context(), false);
     return std::forward<F>(f)();
 }
 
-// Throws cancelled or timed_out if the next wait would. For long computations. Does nothing while
-// an exception unwinds the stack.
+/// Throws cancelled or timed_out if the next wait would. For long computations. Does nothing while
+/// an exception unwinds the stack.
 void throw_if_cancelled();
 
 namespace this_g {
 
-// A token that is stopped when the caller's waits are cancelled or their deadline passes. For code
-// that computes, or takes a token. Empty (stop_possible() is false) if nothing can cancel. May
-// outlive its cause. Under a deadline it takes a timer, and throws what after_func() throws. Throws
-// std::bad_alloc.
+/// A token that is stopped when the caller's waits are cancelled or their deadline passes. For code
+/// that computes, or takes a token. Empty (stop_possible() is false) if nothing can cancel. May
+/// outlive its cause. Under a deadline it takes a timer, and throws what after_func() throws. Throws
+/// std::bad_alloc.
 [[nodiscard]] std::stop_token stop_token();
 
 }  // namespace this_g

@@ -10,6 +10,10 @@
 // send_chan<T> and recv_chan<T> can only send or only receive. Dropping a handle does not close the
 // channel.
 //
+//     for (auto&& job : jobs) run(job);                              // until jobs is closed and drained
+//     for (auto&& n : numbers | std::views::filter(is_even)) …       // a channel is an input range
+//     if (!log.try_send(line)) ++dropped;                            // a chan_status is true if it is ok
+//
 // Any thread may call every operation; a plain thread blocks where a green thread would park.
 //
 // Invariants:  I1. count > 0 implies no waiting receiver; count < capacity implies no waiting
@@ -29,6 +33,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -98,13 +103,13 @@ struct chan_hash {
 
 }  // namespace detail
 
-// Result of a receive with a bounded wait: a status, and the value if the status is ok.
+/// Result of a receive with a bounded wait: a status, and the value if the status is ok.
 template <typename T>
 struct recv_result {
     chan_status status;
     std::optional<T> value;
 
-    explicit operator bool() const noexcept { return status == chan_status::ok; }
+    explicit operator bool() const noexcept { return static_cast<bool>(status); }
 
     T& operator*() noexcept { return *value; }
 
@@ -115,7 +120,7 @@ struct recv_result {
     const T* operator->() const noexcept { return &*value; }
 };
 
-// A channel of T. T must be nothrow move constructible: values are moved while other threads wait.
+/// A channel of T. T must be nothrow move constructible: values are moved while other threads wait.
 template <typename T>
 class chan {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -125,14 +130,14 @@ class chan {
 public:
     using value_type = T;
 
-    // Makes an unbuffered channel. Throws std::bad_alloc.
+    /// Makes an unbuffered channel. Throws std::bad_alloc.
     chan() : chan(0) {}
 
-    // Makes a channel for up to capacity values. Throws std::bad_alloc, also if capacity exceeds
-    // any possible memory.
+    /// Makes a channel for up to capacity values. Throws std::bad_alloc, also if capacity exceeds
+    /// any possible memory.
     explicit chan(std::size_t capacity) : state_(detail::chan_state<T>::create(capacity)) {}
 
-    // The nil channel: never ready; every operation blocks for ever, and closing is fatal.
+    /// The nil channel: never ready; every operation blocks for ever, and closing is fatal.
     static chan nil() noexcept { return chan(nullptr_tag{}); }
 
     chan(const chan& other) noexcept : state_(other.state_) { retain(); }
@@ -148,8 +153,8 @@ public:
         if (state_ != nullptr) state_->drop();
     }
 
-    // Sends value. Blocks while the channel is full; if unbuffered, until a receiver takes it.
-    // Throws channel_closed if the channel is or becomes closed; value is then unchanged.
+    /// Sends value. Blocks while the channel is full; if unbuffered, until a receiver takes it.
+    /// Throws channel_closed if the channel is or becomes closed; value is then unchanged.
     void send(T&& value) const {
         if (send_slot(value, detail::never) != chan_status::ok) throw channel_closed();
     }
@@ -161,20 +166,44 @@ public:
         send(std::move(copy));
     }
 
-    // Like send(), but reports errors in ec: errc::channel_closed, cancelled or timed_out.
+    /// Like send(), but reports errors in ec: errc::channel_closed, cancelled or timed_out.
     void send(T&& value, std::error_code& ec) const {
         detail::wait_result interrupted{};
         const chan_status status = send_slot(value, detail::never, &interrupted);
         ec = detail::error_of(status, interrupted);
     }
 
-    // Sends without waiting: ok, would_block or closed. value is moved from only on ok.
+    void send(const T& value, std::error_code& ec) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        send(std::move(copy), ec);
+    }
+
+    /// Sends without waiting: ok, would_block or closed. An rvalue is moved from only on ok; an
+    /// lvalue is copied first.
     [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
 
-    // Sends, waiting at most for timeout: ok, timeout or closed. value is moved from only on ok.
+    [[nodiscard]] chan_status try_send(const T& value) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        return send_slot(copy, 0);
+    }
+
+    /// Sends, waiting at most for timeout, or until deadline: ok, timed_out or closed. value as for
+    /// try_send().
     template <typename Rep, typename Period>
     [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
         return send_slot(value, detail::deadline_after(timeout));
+    }
+
+    template <typename Rep, typename Period>
+    [[nodiscard]] chan_status send_for(const T& value, std::chrono::duration<Rep, Period> timeout) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        return send_slot(copy, detail::deadline_after(timeout));
     }
 
     template <typename Clock, typename Duration>
@@ -182,15 +211,23 @@ public:
         return send_slot(value, detail::deadline_at(deadline));
     }
 
-    // Receives the oldest value; blocks until there is one. nullopt: closed and drained.
+    template <typename Clock, typename Duration>
+    [[nodiscard]] chan_status send_until(const T& value, std::chrono::time_point<Clock, Duration> deadline) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        return send_slot(copy, detail::deadline_at(deadline));
+    }
+
+    /// Receives the oldest value; blocks until there is one. nullopt: closed and drained.
     std::optional<T> recv() const {
         std::optional<T> value;
         recv_slot(value, detail::never);
         return value;
     }
 
-    // Like recv(), but reports errors in ec: errc::cancelled or timed_out. ec is clear if nullopt
-    // means closed.
+    /// Like recv(), but reports errors in ec: errc::cancelled or timed_out. ec is clear if nullopt
+    /// means closed.
     std::optional<T> recv(std::error_code& ec) const {
         std::optional<T> value;
         detail::wait_result interrupted{};
@@ -199,10 +236,10 @@ public:
         return value;
     }
 
-    // Receives without waiting: ok, would_block or closed.
+    /// Receives without waiting: ok, would_block or closed.
     [[nodiscard]] recv_result<T> try_recv() const { return recv_result_by(0); }
 
-    // Receives, waiting at most for timeout: ok, timeout or closed.
+    /// Receives, waiting at most for timeout, or until deadline: ok, timed_out or closed.
     template <typename Rep, typename Period>
     [[nodiscard]] recv_result<T> recv_for(std::chrono::duration<Rep, Period> timeout) const {
         return recv_result_by(detail::deadline_after(timeout));
@@ -213,53 +250,75 @@ public:
         return recv_result_by(detail::deadline_at(deadline));
     }
 
-    // Closes the channel and wakes all waiters. Closing twice, or closing nil, is fatal.
-    // O(waiters).
+    /// Closes the channel and wakes all waiters. Closing twice, or closing nil, is fatal.
+    /// O(waiters).
     void close() const { detail::chan_close(state_); }
 
-    // Returns whether the channel has been closed. Values may still be buffered.
+    /// Returns whether the channel has been closed. Values may still be buffered.
     [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
 
-    // Number of buffered values, and its maximum. A snapshot: other threads may change it.
-    [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
+    /// The number of buffered values, and its maximum, with the standard library's names and with
+    /// Go's. A snapshot: other threads may change the number.
+    [[nodiscard]] std::size_t size() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
 
-    // Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
-    // The order is arbitrary, for maps and sets. std::hash agrees with ==.
+    [[nodiscard]] std::size_t len() const noexcept { return size(); }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return capacity(); }
+
+    /// Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
+    /// The order is arbitrary, for maps and sets. std::hash agrees with ==.
     friend bool operator==(const chan& a, const chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const chan& a, const chan& b) noexcept {
         return detail::order_of_channels(a, b);
     }
 
-    // for (T&& value : channel) receives until the channel is closed and drained.
+    /// A channel is a std::ranges::input_range: its elements are what is received until it is closed
+    /// and drained. An element is received when the iterator is first compared or dereferenced, not
+    /// when it is incremented, so std::views::take(n) receives n values and no more. Dereferencing
+    /// yields T&&. The handle must outlive its iterators. Cancellation points: comparing and
+    /// dereferencing, where they wait.
     class iterator {
     public:
         using value_type = T;
         using difference_type = std::ptrdiff_t;
-        using iterator_category = std::input_iterator_tag;
-        using pointer = T*;
-        using reference = T&&;
+        using iterator_concept = std::input_iterator_tag;
 
-        explicit iterator(const chan* from) : from_(from), value_(from->recv()) {}
+        explicit iterator(const chan* from) noexcept : from_(from) {}
 
-        T&& operator*() noexcept { return std::move(*value_); }
+        T&& operator*() const {
+            if (!received_) receive();
+            return std::move(*value_);
+        }
 
         iterator& operator++() {
+            if (!received_) receive();  // the element that is skipped
             value_.reset();
-            from_->recv_slot(value_, detail::never);
+            received_ = false;
             return *this;
         }
 
-        friend bool operator==(const iterator& it, std::default_sentinel_t) noexcept { return !it.value_.has_value(); }
+        void operator++(int) { ++*this; }
+
+        friend bool operator==(const iterator& it, std::default_sentinel_t) {
+            if (!it.received_) it.receive();
+            return !it.value_.has_value();
+        }
 
     private:
+        void receive() const {
+            from_->recv_slot(value_, detail::never);
+            received_ = true;
+        }
+
         const chan* from_;
-        std::optional<T> value_;
+        mutable std::optional<T> value_;
+        mutable bool received_ = false;
     };
 
-    iterator begin() const { return iterator(this); }
+    iterator begin() const noexcept { return iterator(this); }
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -297,7 +356,7 @@ private:
     detail::chan_state<T>* state_;
 };
 
-// A channel handle that can only send. Converts from chan<T>; members as in chan<T>.
+/// A channel handle that can only send. Converts from chan<T>; members as in chan<T>.
 template <typename T>
 class send_chan {
 public:
@@ -315,11 +374,30 @@ public:
 
     void send(T&& value, std::error_code& ec) const { chan_.send(std::move(value), ec); }
 
+    void send(const T& value, std::error_code& ec) const
+        requires std::is_copy_constructible_v<T>
+    {
+        chan_.send(value, ec);
+    }
+
     [[nodiscard]] chan_status try_send(T&& value) const { return chan_.try_send(std::move(value)); }
+
+    [[nodiscard]] chan_status try_send(const T& value) const
+        requires std::is_copy_constructible_v<T>
+    {
+        return chan_.try_send(value);
+    }
 
     template <typename Rep, typename Period>
     [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
         return chan_.send_for(std::move(value), timeout);
+    }
+
+    template <typename Rep, typename Period>
+    [[nodiscard]] chan_status send_for(const T& value, std::chrono::duration<Rep, Period> timeout) const
+        requires std::is_copy_constructible_v<T>
+    {
+        return chan_.send_for(value, timeout);
     }
 
     template <typename Clock, typename Duration>
@@ -327,15 +405,26 @@ public:
         return chan_.send_until(std::move(value), deadline);
     }
 
+    template <typename Clock, typename Duration>
+    [[nodiscard]] chan_status send_until(const T& value, std::chrono::time_point<Clock, Duration> deadline) const
+        requires std::is_copy_constructible_v<T>
+    {
+        return chan_.send_until(value, deadline);
+    }
+
     void close() const { chan_.close(); }
 
     [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
 
-    [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+    [[nodiscard]] std::size_t size() const noexcept { return chan_.size(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return chan_.capacity(); }
 
-    // As in chan.
+    [[nodiscard]] std::size_t len() const noexcept { return chan_.size(); }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return chan_.capacity(); }
+
+    /// As in chan.
     friend bool operator==(const send_chan& a, const send_chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const send_chan& a, const send_chan& b) noexcept {
@@ -360,7 +449,7 @@ private:
     chan<T> chan_;
 };
 
-// A channel handle that can only receive. Converts from chan<T>; members as in chan<T>.
+/// A channel handle that can only receive. Converts from chan<T>; members as in chan<T>.
 template <typename T>
 class recv_chan {
 public:
@@ -386,15 +475,19 @@ public:
 
     [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
 
-    [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+    [[nodiscard]] std::size_t size() const noexcept { return chan_.size(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return chan_.capacity(); }
 
-    typename chan<T>::iterator begin() const { return chan_.begin(); }
+    [[nodiscard]] std::size_t len() const noexcept { return chan_.size(); }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return chan_.capacity(); }
+
+    typename chan<T>::iterator begin() const noexcept { return chan_.begin(); }
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
-    // As in chan.
+    /// As in chan.
     friend bool operator==(const recv_chan& a, const recv_chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const recv_chan& a, const recv_chan& b) noexcept {
@@ -414,6 +507,12 @@ private:
 };
 
 }  // namespace weft
+
+/// size() counts the buffered values, not the elements of the range.
+template <typename T>
+inline constexpr bool std::ranges::disable_sized_range<weft::chan<T>> = true;
+template <typename T>
+inline constexpr bool std::ranges::disable_sized_range<weft::recv_chan<T>> = true;
 
 template <typename T>
 struct std::hash<weft::chan<T>> : weft::detail::chan_hash<weft::chan<T>> {};

@@ -196,14 +196,14 @@ private:
 
 }  // namespace detail
 
-// For std::unique_lock<weft::mutex>.
+/// For std::unique_lock<weft::mutex>.
 class condition_variable : public detail::condition_waits<condition_variable> {
 public:
-    // Any thread, holding the mutex or not. Wakes the oldest waiter, if any.
+    /// Any thread, holding the mutex or not. Wakes the oldest waiter, if any.
     void notify_one() noexcept { core_.notify_one(); }
 
-    // Any thread, holding the mutex or not. Wakes all waiters. The condition variable may be
-    // destroyed when this returns.
+    /// Any thread, holding the mutex or not. Wakes all waiters. The condition variable may be
+    /// destroyed when this returns.
     void notify_all() noexcept { core_.notify_all(); }
 
 private:
@@ -214,11 +214,11 @@ private:
     detail::condition_core core_;
 };
 
-// For any lock with lock() and unlock(). Costs a second mutex, held while the lock is released and
-// at each notify.
+/// For any lock with lock() and unlock(). Costs a second mutex, held while the lock is released and
+/// at each notify.
 class condition_variable_any : public detail::condition_waits<condition_variable_any> {
 public:
-    // As in condition_variable.
+    /// As in condition_variable.
     void notify_one() noexcept {
         const std::lock_guard hold(inner_);
         core_.notify_one();

@@ -216,8 +216,8 @@ struct task_promise<void> : task_promise_base {
 
 }  // namespace detail
 
-// A coroutine that yields a T. Begins when awaited, once; the awaiting coroutine continues when it
-// has ended. Move-only; its destructor destroys the coroutine.
+/// A coroutine that yields a T. Begins when awaited, once; the awaiting coroutine continues when it
+/// has ended. Move-only; its destructor destroys the coroutine.
 template <typename T = void>
 class [[nodiscard]] task {
 public:
@@ -320,7 +320,7 @@ driver drive(task<T> whole, std::shared_ptr<future_state<T>> to) {
 
 }  // namespace detail
 
-// Runs t on the scheduler; returns a future for its result. Throws as go().
+/// Runs t on the scheduler; returns a future for its result. Throws as go().
 template <typename T>
 [[nodiscard]] future<T> async(task<T> t, source_location where = source_location::current()) {
     auto state = std::make_shared<detail::future_state<T>>();
@@ -329,7 +329,7 @@ template <typename T>
     return detail::future_access::make<T>(std::move(state));
 }
 
-// co_await std::move(f): returns or throws what f.get() does, without blocking.
+/// co_await std::move(f): returns or throws what f.get() does, without blocking.
 template <typename T>
 class future_awaiter {
 public:
@@ -364,8 +364,8 @@ future_awaiter<T> operator co_await(future<T>&& f) {
 
 namespace co {
 
-// co_await recv(c): the oldest value, or nullopt once the channel is closed and drained. c must
-// outlive the wait.
+/// co_await recv(c): the oldest value, or nullopt once the channel is closed and drained. c must
+/// outlive the wait.
 template <typename T>
 class recv_awaiter : public detail::chan_awaiter<T, detail::chan_recv_case<T>, std::optional<T>> {
 public:
@@ -388,7 +388,7 @@ template <typename T>
     return recv_awaiter<T>(detail::chan_access::state(c));
 }
 
-// co_await send(c, value): sends, or throws channel_closed. c must outlive the wait.
+/// co_await send(c, value): sends, or throws channel_closed. c must outlive the wait.
 template <typename T>
 class send_awaiter : public detail::chan_awaiter<T, detail::chan_send_case<T>, T> {
 public:

@@ -61,7 +61,7 @@ public:
         if ((bits & (detail::event_core::waiting | detail::guarded_word::guard)) != 0) check_destroyed();
     }
 
-    // Sets the event and wakes all waiters. The event may be gone when this returns.
+    /// Sets the event and wakes all waiters. The event may be gone when this returns.
     void set() noexcept {
         uint32_t seen = core_.word.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & (detail::event_core::waiting | detail::guarded_word::guard)) == 0;
@@ -72,7 +72,7 @@ public:
         }
     }
 
-    // Clears the event: later waits block.
+    /// Clears the event: later waits block.
     void reset() noexcept {
         uint32_t seen = core_.word.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & detail::guarded_word::guard) == 0;
@@ -83,18 +83,18 @@ public:
         }
     }
 
-    // Returns whether the event is currently set.
+    /// Returns whether the event is currently set.
     [[nodiscard]] bool is_set() const noexcept {
         return (core_.word.word().load(detail::acquire) & detail::event_core::set) != 0;  // A1
     }
 
-    // Blocks until the event is set. A cancellation point where it waits: throws weft::cancelled or
-    // weft::timed_out.
+    /// Blocks until the event is set. A cancellation point where it waits: throws weft::cancelled or
+    /// weft::timed_out.
     void wait() {
         if (!is_set()) wait_until_ns(detail::never);
     }
 
-    // As wait(), but returns false on timeout.
+    /// As wait(), but returns false on timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> timeout) {
         return is_set() || wait_until_ns(detail::deadline_after(timeout));

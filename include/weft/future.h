@@ -32,8 +32,8 @@
 
 namespace weft {
 
-// The hook for exceptions that no get() has taken. Any thread may call it; it must not throw.
-// Returns the previous hook. nullptr restores the line on stderr.
+/// The hook for exceptions that no get() has taken. Any thread may call it; it must not throw.
+/// Returns the previous hook. nullptr restores the line on stderr.
 using unobserved_exception_hook = void (*)(const std::exception_ptr&);
 unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept;
 
@@ -122,7 +122,7 @@ struct future_access;
 
 }  // namespace detail
 
-// The result of an async() call. Move-only. Only one thread may use it at a time.
+/// The result of an async() call. Move-only. Only one thread may use it at a time.
 template <typename T>
 class [[nodiscard]] future {
 public:
@@ -133,35 +133,35 @@ public:
     future& operator=(const future&) = delete;
     ~future() = default;
 
-    // Returns whether there is a result to get().
+    /// Returns whether there is a result to get().
     [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
-    // Returns whether get() would return at once. Requires valid().
+    /// Returns whether get() would return at once. Requires valid().
     [[nodiscard]] bool is_ready() const { return checked().is_ready(); }
 
-    // Blocks until the result is available. Throws std::future_error unless valid(). This and all
-    // other waits are cancellation points (cancel.h): interrupted, they throw cancelled or
-    // timed_out, and the future stays valid.
+    /// Blocks until the result is available. Throws std::future_error unless valid(). This and all
+    /// other waits are cancellation points (cancel.h): interrupted, they throw cancelled or
+    /// timed_out, and the future stays valid.
     void wait() const { checked().wait_until(detail::never); }
 
-    // Calls f(result) on a new green thread when the result is available, never within the call
-    // that provides it. Returns a future for what f returns or throws; an exception instead of the
-    // result goes there directly. Consumes this future. Binds no stack while it waits. Throws as
-    // go(), with this future unchanged.
-    // cancel() of the new future also cancels this one. An f that has not begun by then is not
-    // called; get() throws cancelled, or this future's exception if that comes first.
+    /// Calls f(result) on a new green thread when the result is available, never within the call
+    /// that provides it. Returns a future for what f returns or throws; an exception instead of the
+    /// result goes there directly. Consumes this future. Binds no stack while it waits. Throws as
+    /// go(), with this future unchanged.
+    /// cancel() of the new future also cancels this one. An f that has not begun by then is not
+    /// called; get() throws cancelled, or this future's exception if that comes first.
     template <typename F>
     [[nodiscard]] auto then(F f, source_location where = source_location::current());
 
-    // Asks the work for the result to end, without waiting; get() waits and returns the outcome.
-    // Any thread; requires valid().
-    // - async: subsequent waits of the green thread throw cancelled (cancel.h).
-    // - a promise: the future becomes ready, with cancelled, unless there is a result.
-    // - then, when_all, when_any: also cancels all futures it was made from.
-    // - a coroutine: no effect.
+    /// Asks the work for the result to end, without waiting; get() waits and returns the outcome.
+    /// Any thread; requires valid().
+    /// - async: subsequent waits of the green thread throw cancelled (cancel.h).
+    /// - a promise: the future becomes ready, with cancelled, unless there is a result.
+    /// - then, when_all, when_any: also cancels all futures it was made from.
+    /// - a coroutine: no effect.
     void cancel() const { checked().cancel(); }
 
-    // Blocks until the result is available or time is up: std::future_status::ready or ::timeout.
+    /// Blocks until the result is available or time is up: std::future_status::ready or ::timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] std::future_status wait_for(std::chrono::duration<Rep, Period> timeout) const {
         return status_of(checked().wait_until(detail::deadline_after(timeout)));
@@ -172,8 +172,8 @@ public:
         return status_of(checked().wait_until(detail::deadline_at(deadline)));
     }
 
-    // Blocks until the result is available. Moves it out, or throws the exception that ended the
-    // green thread. The future is invalid afterwards. Throws std::future_error if it already is.
+    /// Blocks until the result is available. Moves it out, or throws the exception that ended the
+    /// green thread. The future is invalid afterwards. Throws std::future_error if it already is.
     T get() {
         wait();
         const std::shared_ptr<detail::future_state<T>> state = std::move(state_);
@@ -260,7 +260,7 @@ auto future<T>::then(F f, source_location where) {
     return future<result>(std::move(next));
 }
 
-// As async(), on the runtime s. For runtime::async.
+/// As async(), on the runtime s. For runtime::async.
 template <typename F>
 auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, source_location where)
     -> future<std::invoke_result_t<std::decay_t<F>&>> {
@@ -278,8 +278,8 @@ auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, source_
     return future<result>(std::move(state));
 }
 
-// Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the
-// shared state.
+/// Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the
+/// shared state.
 template <typename F>
 [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
     return async_on(nullptr, nullptr, std::forward<F>(f), where);

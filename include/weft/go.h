@@ -25,16 +25,16 @@
 
 namespace weft {
 
-// How to start a green thread. Use designated initializers: weft::go({.name = "acceptor"}, f).
+/// How to start a green thread. Use designated initializers: weft::go({.name = "acceptor"}, f).
 struct spawn_options {
-    std::string_view name = {};  // shown in dumps and reports; copied, cut at 31 bytes
-    std::size_t stack_size = 0;  // usable bytes; 0: the runtime's default. Rounded up to a size class
-    // This G changes rounding or exception masks (MXCSR, x87, FPCR); they migrate with it.
+    std::string_view name = {};  ///< shown in dumps and reports; copied, cut at 31 bytes
+    std::size_t stack_size = 0;  ///< usable bytes; 0: the runtime's default. Rounded up to a size class
+    /// This G changes rounding or exception masks (MXCSR, x87, FPCR); they migrate with it.
     bool own_fp_control = false;
-    bool inherit_locals = false;  // starts with copies of the starter's copyable locals
+    bool inherit_locals = false;  ///< starts with copies of the starter's copyable locals
     weft::priority priority = weft::priority::normal;
-    bool preemptible = false;  // all its code may be interrupted anywhere; restrictions in weft/preemptible.h
-    label_set labels = {};     // shown in dumps; added to those inherited from the starter
+    bool preemptible = false;  ///< all its code may be interrupted anywhere; restrictions in weft/preemptible.h
+    label_set labels = {};     ///< shown in dumps; added to those inherited from the starter
 };
 
 namespace detail {
@@ -119,11 +119,11 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, source_location wh
 
 }  // namespace detail
 
-// Starts f() as a green thread. f is copied or moved, which must not block: the runtime cannot stop
-// during it. An exception that leaves f ends the process with a report that names the green thread;
-// async() and wait_group::go() propagate it instead. Throws resource_exhausted or std::bad_alloc if
-// there is no room for a G, std::invalid_argument if stack_size exceeds the largest class or
-// priority is invalid; nothing is started then. O(1); no allocation for closures of up to 64 bytes.
+/// Starts f() as a green thread. f is copied or moved, which must not block: the runtime cannot stop
+/// during it. An exception that leaves f ends the process with a report that names the green thread;
+/// async() and wait_group::go() propagate it instead. Throws resource_exhausted or std::bad_alloc if
+/// there is no room for a G, std::invalid_argument if stack_size exceeds the largest class or
+/// priority is invalid; nothing is started then. O(1); no allocation for closures of up to 64 bytes.
 template <typename F>
 void go(F&& f, source_location where = source_location::current()) {
     detail::spawn(nullptr, nullptr, std::forward<F>(f), where);
@@ -134,33 +134,33 @@ void go(const spawn_options& options, F&& f, source_location where = source_loca
     detail::spawn(nullptr, &options, std::forward<F>(f), where);
 }
 
-// Lets other runnable green threads run first. Returns whether one ran. Fatal in a plain thread.
-// The caller may continue on another OS thread.
+/// Lets other runnable green threads run first. Returns whether one ran. Fatal in a plain thread.
+/// The caller may continue on another OS thread.
 bool yield();
 
-// A preemption point for long computations. Yields if the scheduler has asked for it, or the time
-// slice is over, counted from its first checkpoint; else costs about 10 ns. Any thread; does
-// nothing in a plain one.
+/// A preemption point for long computations. Yields if the scheduler has asked for it, or the time
+/// slice is over, counted from its first checkpoint; else costs about 10 ns. Any thread; does
+/// nothing in a plain one.
 void checkpoint();
 
-// The calling green thread.
+/// The calling green thread.
 namespace this_g {
 
-// Its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
+/// Its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
 [[nodiscard]] uint64_t id() noexcept;
 
-// Its name; empty if it has none. Valid until it ends or is renamed.
+/// Its name; empty if it has none. Valid until it ends or is renamed.
 [[nodiscard]] std::string_view name() noexcept;
 
-// Renames it; name is cut at 31 bytes, an empty one removes it. A concurrent dump may mix both
-// names. Does nothing in a plain thread.
+/// Renames it; name is cut at 31 bytes, an empty one removes it. A concurrent dump may mix both
+/// names. Does nothing in a plain thread.
 void set_name(std::string_view name) noexcept;
 
-// Its labels; none in a plain thread.
+/// Its labels; none in a plain thread.
 [[nodiscard]] label_set labels() noexcept;
 
-// Replaces its labels, or adds one (replaces one with the same key; throws std::bad_alloc, with the
-// labels unchanged). Green threads that it starts later inherit them. Do nothing in a plain thread.
+/// Replaces its labels, or adds one (replaces one with the same key; throws std::bad_alloc, with the
+/// labels unchanged). Green threads that it starts later inherit them. Do nothing in a plain thread.
 void set_labels(label_set labels) noexcept;
 void set_label(std::string_view key, std::string_view value);
 

@@ -32,13 +32,13 @@ struct label {
     std::string_view value;
 };
 
-// A value type, cheap to copy. Holds copies of keys and values. Of two labels with the same key the
-// later one counts.
+/// A value type, cheap to copy. Holds copies of keys and values. Of two labels with the same key the
+/// later one counts.
 class label_set {
 public:
     label_set() noexcept = default;
 
-    // Throws std::bad_alloc.
+    /// Throws std::bad_alloc.
     label_set(std::initializer_list<label> labels);  // NOLINT(google-explicit-constructor): for spawn_options
 
     label_set(const label_set& other) noexcept : block_(other.block_) {
@@ -60,13 +60,13 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept;
 
-    // Label i, i < size(), in the order in which keys were added. The text belongs to the set.
+    /// Label i, i < size(), in the order in which keys were added. The text belongs to the set.
     [[nodiscard]] label operator[](std::size_t i) const noexcept;
 
-    // The value of key; empty without one. O(size).
+    /// The value of key; empty without one. O(size).
     [[nodiscard]] std::string_view find(std::string_view key) const noexcept;
 
-    // This set plus the labels of more, which override equal keys. Throws std::bad_alloc.
+    /// This set plus the labels of more, which override equal keys. Throws std::bad_alloc.
     [[nodiscard]] label_set with(const label_set& more) const;
     [[nodiscard]] label_set with(std::string_view key, std::string_view value) const;
 

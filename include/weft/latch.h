@@ -38,10 +38,10 @@ namespace detail {
 
 class latch {
 public:
-    // The largest count.
+    /// The largest count.
     [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return (1 << 30) - 1; }
 
-    // Fatal if expected is negative or above max().
+    /// Fatal if expected is negative or above max().
     WEFT_CONSTEXPR explicit latch(std::ptrdiff_t expected) noexcept : state_(checked(expected) << shift) {}
 
     latch(const latch&) = delete;
@@ -52,8 +52,8 @@ public:
         if ((state_.word().load(detail::relaxed) & (waiting | detail::guarded_word::guard)) != 0) check_destroyed();
     }
 
-    // Subtracts n from the count. Fatal if n is negative or above the count. The latch may be gone
-    // when this returns.
+    /// Subtracts n from the count. Fatal if n is negative or above the count. The latch may be gone
+    /// when this returns.
     void count_down(std::ptrdiff_t n = 1) noexcept {
         uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & (waiting | detail::guarded_word::guard)) == 0 && n >= 0 && n <= seen >> shift;
@@ -64,16 +64,16 @@ public:
         }
     }
 
-    // Returns whether the count is zero.
+    /// Returns whether the count is zero.
     [[nodiscard]] bool try_wait() const noexcept { return state_.word().load(detail::acquire) >> shift == 0; }  // A1
 
-    // Blocks until the count is zero.
+    /// Blocks until the count is zero.
     void wait() const noexcept {
         if (!try_wait()) wait_slow();
     }
 
-    // As wait(), but returns false on timeout. A cancellation point: throws weft::cancelled or
-    // weft::timed_out.
+    /// As wait(), but returns false on timeout. A cancellation point: throws weft::cancelled or
+    /// weft::timed_out.
     template <typename Rep, typename Period>
     [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> timeout) const {
         return try_wait() || wait_until_ns(detail::deadline_after(timeout));
@@ -84,7 +84,7 @@ public:
         return try_wait() || wait_until_ns(detail::deadline_at(when));
     }
 
-    // count_down(n), then wait().
+    /// count_down(n), then wait().
     void arrive_and_wait(std::ptrdiff_t n = 1) noexcept;
 
 private:

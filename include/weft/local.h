@@ -104,19 +104,19 @@ class local {
 public:
     using value_type = T;
 
-    // Initial value: T().
+    /// Initial value: T().
     local()
         requires std::is_default_constructible_v<T>
     = default;
 
-    // Initial value: a copy of initial.
+    /// Initial value: a copy of initial.
     explicit local(T initial)
         requires std::copy_constructible<T>
         : source_(std::make_unique<copies>(std::move(initial))) {}
 
-    // Initial value: the result of factory(). Each green thread that uses the local calls it,
-    // possibly several at once; it may block. Its exceptions leave get(); the next use calls it
-    // again. Fatal if it uses the local it makes a value of.
+    /// Initial value: the result of factory(). Each green thread that uses the local calls it,
+    /// possibly several at once; it may block. Its exceptions leave get(); the next use calls it
+    /// again. Fatal if it uses the local it makes a value of.
     template <typename F>
         requires detail::local_factory<F, T>
     explicit local(F factory) : source_(std::make_unique<calls<F>>(std::move(factory))) {}
@@ -124,13 +124,13 @@ public:
     local(const local&) = delete;
     local& operator=(const local&) = delete;
 
-    // Destroys the caller's value; those of other green threads are destroyed when they end. No
-    // thread may use the local during this.
+    /// Destroys the caller's value; those of other green threads are destroyed when they end. No
+    /// thread may use the local during this.
     ~local() { detail::local_drop(key_); }
 
-    // Returns the caller's value, making it if necessary: may throw what its construction throws,
-    // or std::bad_alloc. The reference is valid until the green thread ends, or reset(). Otherwise
-    // O(1): about 25 instructions.
+    /// Returns the caller's value, making it if necessary: may throw what its construction throws,
+    /// or std::bad_alloc. The reference is valid until the green thread ends, or reset(). Otherwise
+    /// O(1): about 25 instructions.
     [[nodiscard]] T& get() const {
         detail::local_node* n = detail::local_find(key_);
         if (n == nullptr) [[unlikely]]
@@ -142,10 +142,10 @@ public:
 
     T* operator->() const { return std::addressof(get()); }
 
-    // Returns whether the caller has a value.
+    /// Returns whether the caller has a value.
     [[nodiscard]] bool has_value() const noexcept { return detail::local_find(key_) != nullptr; }
 
-    // Destroys the caller's value, if any; the next use makes a new one.
+    /// Destroys the caller's value, if any; the next use makes a new one.
     void reset() const noexcept {
         if (detail::local_find(key_) != nullptr) detail::local_drop(key_);
     }

@@ -39,7 +39,7 @@ public:
 
     ~mutex() { check_destroyed("weft::mutex"); }
 
-    // Any thread. Blocks until the caller holds the mutex.
+    /// Any thread. Blocks until the caller holds the mutex.
     void lock() noexcept {
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed)) lock_slow();  // A1
@@ -47,7 +47,7 @@ public:
             took();
     }
 
-    // Any thread. Never blocks; fails while the mutex is locked or has queued waiters.
+    /// Any thread. Never blocks; fails while the mutex is locked or has queued waiters.
     [[nodiscard]] bool try_lock() noexcept {
         uint32_t seen = 0;
         const bool ours = state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed);  // A1
@@ -56,7 +56,7 @@ public:
         return ours;
     }
 
-    // Caller: the holder of the lock.
+    /// Caller: the holder of the lock.
     void unlock() noexcept {
         uint32_t seen = locked;
         if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))

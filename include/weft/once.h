@@ -82,8 +82,8 @@ private:
     detail::guarded<const void*> caller_ = nullptr;  // the caller, while running; see detail::owner
 };
 
-// Any thread. Calls f(args...) (INVOKE of the standard) unless a call through flag has succeeded;
-// returns when one has. Throws what f throws.
+/// Any thread. Calls f(args...) (INVOKE of the standard) unless a call through flag has succeeded;
+/// returns when one has. Throws what f throws.
 template <typename F, typename... Args>
 void call_once(once_flag& flag, F&& f, Args&&... args) {
     if (flag.is_done() || !flag.begin()) return;
@@ -92,8 +92,8 @@ void call_once(once_flag& flag, F&& f, Args&&... args) {
     attempt.succeeded = true;
 }
 
-// Calls an F once. Neither copyable nor movable, because it holds the value. Destroys f after the
-// call.
+/// Calls an F once. Neither copyable nor movable, because it holds the value. Destroys f after the
+/// call.
 template <typename F>
 class once_value {
     using returned = std::invoke_result_t<F&>;
@@ -103,7 +103,7 @@ class once_value {
         std::conditional_t<std::is_reference_v<returned>, std::remove_reference_t<returned>*, returned>>;
 
 public:
-    // const T&; if f returns a reference or nothing, that type.
+    /// const T&; if f returns a reference or nothing, that type.
     using result_type =
         std::conditional_t<std::is_void_v<returned> || std::is_reference_v<returned>, returned, const stored&>;
 
@@ -113,9 +113,9 @@ public:
     once_value& operator=(const once_value&) = delete;
     ~once_value() = default;
 
-    // Any thread. Returns or throws what f did, calling it if necessary. Does not store
-    // weft::cancelled and weft::timed_out: they concern only this caller, and the next one calls f
-    // again.
+    /// Any thread. Returns or throws what f did, calling it if necessary. Does not store
+    /// weft::cancelled and weft::timed_out: they concern only this caller, and the next one calls f
+    /// again.
     result_type operator()() const {
         call_once(flag_, [this] { compute(); });
         if (error_) std::rethrow_exception(error_);

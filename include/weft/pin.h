@@ -29,15 +29,15 @@ class [[nodiscard]] pin {
 public:
     pin() noexcept;
 
-    // Caller: the green thread that made it; otherwise fatal. The last pin's destructor unpins the
-    // green thread.
+    /// Caller: the green thread that made it; otherwise fatal. The last pin's destructor unpins the
+    /// green thread.
     ~pin();
 
     pin(const pin&) = delete;
     pin& operator=(const pin&) = delete;
 
-    // For good: the destructor does not unpin, and the OS thread ends with the green thread. (The
-    // thread that called weft::main then runs nothing until main's green thread returns.)
+    /// For good: the destructor does not unpin, and the OS thread ends with the green thread. (The
+    /// thread that called weft::main then runs nothing until main's green thread returns.)
     void keep() noexcept;
 
 private:
@@ -46,7 +46,7 @@ private:
 
 namespace this_g {
 
-// Returns whether the calling green thread is pinned; false in a plain thread.
+/// Returns whether the calling green thread is pinned; false in a plain thread.
 [[nodiscard]] bool pinned() noexcept;
 
 }  // namespace this_g

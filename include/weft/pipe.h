@@ -60,24 +60,24 @@ protected:
 
 class pipe_reader : public detail::pipe_end {
 public:
-    // Closed.
+    /// Closed.
     pipe_reader() noexcept = default;
 
-    // Takes ownership of the end of a pipe, or of a similar descriptor: a terminal, one end of a
-    // socketpair. Throws std::system_error or std::bad_alloc; fd is then closed. Descriptors that
-    // share the open file (dup, fork) become non-blocking too.
+    /// Takes ownership of the end of a pipe, or of a similar descriptor: a terminal, one end of a
+    /// socketpair. Throws std::system_error or std::bad_alloc; fd is then closed. Descriptors that
+    /// share the open file (dup, fork) become non-blocking too.
     [[nodiscard]] static pipe_reader adopt(int fd) { return pipe_reader(taken_over(fd, "weft: pipe_reader::adopt")); }
 
-    // Waits for the first byte, then reads what is available, at most b.size(). Returns the number
-    // of bytes; 0: the end, or b is empty.
+    /// Waits for the first byte, then reads what is available, at most b.size(). Returns the number
+    /// of bytes; 0: the end, or b is empty.
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b, std::error_code& ec);
 
-    // Fills b. Returns b.size(), or less at the end. On error: the number of bytes read before it.
+    /// Fills b. Returns b.size(), or less at the end. On error: the number of bytes read before it.
     [[nodiscard]] std::size_t read(net::mutable_buffer b);
     [[nodiscard]] std::size_t read(net::mutable_buffer b, std::error_code& ec);
 
-    // Applies to later calls and to those that wait now.
+    /// Applies to later calls and to those that wait now.
     template <typename Clock, typename Duration>
     void set_deadline(std::chrono::time_point<Clock, Duration> when) {
         handle_.set_read_deadline(detail::deadline_at(when));
@@ -91,18 +91,18 @@ private:
 
 class pipe_writer : public detail::pipe_end {
 public:
-    // Closed.
+    /// Closed.
     pipe_writer() noexcept = default;
 
-    // As pipe_reader::adopt.
+    /// As pipe_reader::adopt.
     [[nodiscard]] static pipe_writer adopt(int fd) { return pipe_writer(taken_over(fd, "weft: pipe_writer::adopt")); }
 
-    // Waits until at least one byte fits, then writes what fits. Returns the number of bytes; 0: b
-    // is empty.
+    /// Waits until at least one byte fits, then writes what fits. Returns the number of bytes; 0: b
+    /// is empty.
     [[nodiscard]] std::size_t write_some(net::const_buffer b);
     [[nodiscard]] std::size_t write_some(net::const_buffer b, std::error_code& ec);
 
-    // Writes all of b. Returns b.size(); on error, the number of bytes written before it.
+    /// Writes all of b. Returns b.size(); on error, the number of bytes written before it.
     std::size_t write_all(net::const_buffer b);
     std::size_t write_all(net::const_buffer b, std::error_code& ec);
 
@@ -122,8 +122,8 @@ struct pipe_ends {
     pipe_writer writer;
 };
 
-// Makes a pipe. Throws std::system_error (too many descriptors) or std::bad_alloc. Executed
-// programs do not inherit the ends.
+/// Makes a pipe. Throws std::system_error (too many descriptors) or std::bad_alloc. Executed
+/// programs do not inherit the ends.
 [[nodiscard]] pipe_ends make_pipe();
 
 }  // namespace weft

@@ -38,7 +38,7 @@ class [[nodiscard]] preemptible {
 public:
     preemptible() noexcept;
 
-    // Caller: the green thread that made it.
+    /// Caller: the green thread that made it.
     ~preemptible();
 
     preemptible(const preemptible&) = delete;

@@ -28,15 +28,16 @@
 
 namespace weft {
 
-enum class priority : uint8_t { normal, high, low };
+/// Ordered: low < normal < high.
+enum class priority : uint8_t { low, normal, high };
 
 namespace this_g {
 
-// Returns the class of the calling green thread as last set, without inheritance; normal in a plain
-// thread.
+/// Returns the class of the calling green thread as last set, without inheritance; normal in a plain
+/// thread.
 [[nodiscard]] weft::priority priority() noexcept;
 
-// Sets the class. It applies from the next time the caller is queued. Does not yield.
+/// Sets the class. It applies from the next time the caller is queued. Does not yield.
 void set_priority(weft::priority p) noexcept;
 
 }  // namespace this_g

@@ -50,45 +50,45 @@
 
 namespace weft {
 
-// What a standard descriptor of the program is connected to.
+/// What a standard descriptor of the program is connected to.
 enum class stdio : uint8_t {
-    inherit,  // that of this process
-    null,     // reads return the end, writes are discarded
-    pipe,     // a pipe, whose other end the process object has
+    inherit,  ///< that of this process
+    null,     ///< reads return the end, writes are discarded
+    pipe,     ///< a pipe, whose other end the process object has
 };
 
-// The process group of the program. Programs that it starts are in the same group, unless they
-// leave it.
+/// The process group of the program. Programs that it starts are in the same group, unless they
+/// leave it.
 enum class process_group : uint8_t {
-    inherit,  // that of this process
-    // A new group, led by the program. process::kill_group() reaches all of it; terminal keys such
-    // as Ctrl-C do not.
+    inherit,  ///< that of this process
+    /// A new group, led by the program. process::kill_group() reaches all of it; terminal keys such
+    /// as Ctrl-C do not.
     own,
-    own_session,  // a new session and group, without a controlling terminal
+    own_session,  ///< a new session and group, without a controlling terminal
 };
 
 struct process_options {
     stdio in = stdio::inherit;
     stdio out = stdio::inherit;
     stdio err = stdio::inherit;
-    // Working directory; empty: that of this process. A command with a slash is resolved relative
-    // to it.
+    /// Working directory; empty: that of this process. A command with a slash is resolved relative
+    /// to it.
     std::string directory = {};
-    // All variables, as "NAME=value"; nullopt: those of this process.
+    /// All variables, as "NAME=value"; nullopt: those of this process.
     std::optional<std::vector<std::string>> environment = {};
-    // nullopt: inherit for a process object, own for run_process().
+    /// nullopt: inherit for a process object, own for run_process().
     std::optional<process_group> group = {};
 };
 
-// How a program has ended.
+/// How a program has ended.
 struct exit_status {
-    int code = 0;              // returned from main, or passed to exit; 0 to 255
-    int signal = 0;            // the signal that killed it; 0: ended by itself
-    bool core_dumped = false;  // with signal
+    int code = 0;              ///< returned from main, or passed to exit; 0 to 255
+    int signal = 0;            ///< the signal that killed it; 0: ended by itself
+    bool core_dumped = false;  ///< with signal
 
     [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0; }
 
-    // "ended with status 1", "was killed by signal 9".
+    /// "ended with status 1", "was killed by signal 9".
     [[nodiscard]] std::string to_string() const;
 
     friend bool operator==(const exit_status&, const exit_status&) = default;
@@ -100,12 +100,12 @@ class child;
 
 class process {
 public:
-    // No process: pid() is 0.
+    /// No process: pid() is 0.
     process() noexcept;
 
-    // Starts command[0], searched in PATH unless it contains a slash, with all of command as its
-    // arguments. Fails as exec does (std::errc::no_such_file_or_directory, permission_denied …),
-    // and with std::errc::invalid_argument for an empty command or a zero byte in a string.
+    /// Starts command[0], searched in PATH unless it contains a slash, with all of command as its
+    /// arguments. Fails as exec does (std::errc::no_such_file_or_directory, permission_denied …),
+    /// and with std::errc::invalid_argument for an empty command or a zero byte in a string.
     explicit process(const std::vector<std::string>& command, const process_options& options = {});
     process(const std::vector<std::string>& command, const process_options& options, std::error_code& ec);
 
@@ -113,24 +113,24 @@ public:
     process& operator=(process&& other) noexcept;
     ~process();  // see above
 
-    // The process number. The system may reuse it once the process has ended and been waited for;
-    // send signals with kill().
+    /// The process number. The system may reuse it once the process has ended and been waited for;
+    /// send signals with kill().
     [[nodiscard]] int pid() const noexcept { return pid_; }
 
-    // The other ends of its pipes: closed unless options said stdio::pipe.
+    /// The other ends of its pipes: closed unless options said stdio::pipe.
     [[nodiscard]] pipe_writer& in() noexcept { return in_; }
 
     [[nodiscard]] pipe_reader& out() noexcept { return out_; }
 
     [[nodiscard]] pipe_reader& err() noexcept { return err_; }
 
-    // Waits for the program's end. Later calls return the same result. A cancellation point;
-    // cancellation does not affect the program. A program that fills a pipe that no thread reads
-    // never ends.
+    /// Waits for the program's end. Later calls return the same result. A cancellation point;
+    /// cancellation does not affect the program. A program that fills a pipe that no thread reads
+    /// never ends.
     exit_status wait();
     exit_status wait(std::error_code& ec);
 
-    // With a timeout; returns nullopt if the program still runs.
+    /// With a timeout; returns nullopt if the program still runs.
     template <typename Rep, typename Period>
     [[nodiscard]] std::optional<exit_status> wait_for(std::chrono::duration<Rep, Period> timeout) {
         return wait_until_ns(detail::deadline_after(timeout));
@@ -141,25 +141,25 @@ public:
         return wait_until_ns(detail::deadline_at(deadline));
     }
 
-    // Sends a signal. Returns false if the program has ended and its end is known; no signal is
-    // sent then.
+    /// Sends a signal. Returns false if the program has ended and its end is known; no signal is
+    /// sent then.
     bool kill(int signal);
     bool kill(int signal, std::error_code& ec);
 
-    // Sends a signal to all processes of the group that the program leads: the program and what it
-    // has started. Works after its end and after wait(). Processes that have left the group, such
-    // as daemons, are not reached. Error: std::errc::invalid_argument if the program leads no group
-    // (see process_options::group).
-    //
-    // Until this object is destroyed or detached, the system keeps the number of a group leader, as
-    // that of a zombie in the group. So the result stays true even if no other process of the group
-    // is left: do not loop until it is false. To learn that all have ended, read an inherited pipe
-    // to its end. False: there is no program (pid() is 0), or the system finds no process of the
-    // group after another part of this program has taken the status, or with SIGCHLD ignored.
+    /// Sends a signal to all processes of the group that the program leads: the program and what it
+    /// has started. Works after its end and after wait(). Processes that have left the group, such
+    /// as daemons, are not reached. Error: std::errc::invalid_argument if the program leads no group
+    /// (see process_options::group).
+    ///
+    /// Until this object is destroyed or detached, the system keeps the number of a group leader, as
+    /// that of a zombie in the group. So the result stays true even if no other process of the group
+    /// is left: do not loop until it is false. To learn that all have ended, read an inherited pipe
+    /// to its end. False: there is no program (pid() is 0), or the system finds no process of the
+    /// group after another part of this program has taken the status, or with SIGCHLD ignored.
     bool kill_group(int signal);
     bool kill_group(int signal, std::error_code& ec);
 
-    // As the destructor: pid() is 0 afterwards.
+    /// As the destructor: pid() is 0 afterwards.
     void detach() noexcept;
 
 private:
@@ -174,15 +174,15 @@ private:
 
 struct process_output {
     exit_status status;
-    std::string out;  // its standard output
-    std::string err;  // its standard error
+    std::string out;  ///< its standard output
+    std::string err;  ///< its standard error
 };
 
-// Runs a command with input to its end, and until all holders of its output, such as programs it
-// has started, have closed it. Ignores options.in, out and err. Throws as process's constructor; a
-// status that is not ok() is not an error. If a scope or deadline around the caller interrupts it,
-// the program and its process group are killed. The program leads that group, unless options.group
-// is process_group::inherit; then only the program is killed. Takes three green threads.
+/// Runs a command with input to its end, and until all holders of its output, such as programs it
+/// has started, have closed it. Ignores options.in, out and err. Throws as process's constructor; a
+/// status that is not ok() is not an error. If a scope or deadline around the caller interrupts it,
+/// the program and its process group are killed. The program leads that group, unless options.group
+/// is process_group::inherit; then only the program is killed. Takes three green threads.
 [[nodiscard]] process_output run_process(const std::vector<std::string>& command,
                                          net::const_buffer input = {nullptr, 0},
                                          process_options options = {});

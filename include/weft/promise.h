@@ -30,11 +30,11 @@
 
 namespace weft {
 
-// The producer's side of a future. Move-only. Any thread may use it, but only one at a time.
+/// The producer's side of a future. Move-only. Any thread may use it, but only one at a time.
 template <typename T>
 class promise {
 public:
-    // Throws std::bad_alloc.
+    /// Throws std::bad_alloc.
     promise() : state_(std::make_shared<detail::promise_state<T>>()) {}
 
     promise(promise&&) noexcept = default;
@@ -51,21 +51,21 @@ public:
     promise(const promise&) = delete;
     promise& operator=(const promise&) = delete;
 
-    // A promise without a result leaves std::future_error, broken_promise, to its future, if that
-    // still exists.
+    /// A promise without a result leaves std::future_error, broken_promise, to its future, if that
+    /// still exists.
     ~promise() {
         if (state_ != nullptr && !satisfied_ && retrieved_) state_->break_promise();
     }
 
-    // Returns the future. Once; then throws std::future_error.
+    /// Returns the future. Once; then throws std::future_error.
     [[nodiscard]] future<T> get_future() {
         check_state();
         if (std::exchange(retrieved_, true)) throw std::future_error(std::future_errc::future_already_retrieved);
         return detail::future_access::make<T>(state_);
     }
 
-    // Provides the value. Once; throws std::future_error if there is a result already, and what
-    // copying or moving throws. If the future was cancelled, the value is dropped without an error.
+    /// Provides the value. Once; throws std::future_error if there is a result already, and what
+    /// copying or moving throws. If the future was cancelled, the value is dropped without an error.
     template <typename... U>
         requires(std::is_void_v<T> ? sizeof...(U) == 0 : sizeof...(U) == 1)
     void set_value(U&&... value) {
@@ -78,7 +78,7 @@ public:
         });
     }
 
-    // Provides an exception instead. As set_value().
+    /// Provides an exception instead. As set_value().
     void set_exception(std::exception_ptr e) {
         provide([&] { state_->store_error(std::move(e)); });
     }
@@ -179,9 +179,9 @@ bool pass_error(const future<T>& from, future_core& to) {
 
 }  // namespace detail
 
-// A future for a tuple of all results (std::monostate for void), ready when all have ended. If
-// several have failed, the first in argument order is thrown. cancel() of it cancels all. Consumes
-// the futures. Throws as async().
+/// A future for a tuple of all results (std::monostate for void), ready when all have ended. If
+/// several have failed, the first in argument order is thrown. cancel() of it cancels all. Consumes
+/// the futures. Throws as async().
 template <typename... T>
 [[nodiscard]] future<std::tuple<detail::held_value<T>...>> when_all(future<T>... futures) {
     using result = std::tuple<detail::held_value<T>...>;
@@ -196,7 +196,7 @@ template <typename... T>
     });
 }
 
-// The same for a vector: results in its order; for void, std::monostate.
+/// The same for a vector: results in its order; for void, std::monostate.
 template <typename T>
 [[nodiscard]] future<std::vector<detail::held_value<T>>> when_all(std::vector<future<T>> futures) {
     using result = std::vector<detail::held_value<T>>;
@@ -213,17 +213,17 @@ template <typename T>
     });
 }
 
-// The index of the first ready future, and all futures. futures[index].get() does not wait; it may
-// throw.
+/// The index of the first ready future, and all futures. futures[index].get() does not wait; it may
+/// throw.
 template <typename Futures>
 struct when_any_result {
     std::size_t index;
     Futures futures;
 };
 
-// A future for the first to end, with a result or an exception. Consumes the futures and returns
-// them in its result. cancel() of it cancels all, unless the first has ended; then the others
-// continue, and can be cancelled one by one.
+/// A future for the first to end, with a result or an exception. Consumes the futures and returns
+/// them in its result. cancel() of it cancels all, unless the first has ended; then the others
+/// continue, and can be cancelled one by one.
 template <typename... T>
     requires(sizeof...(T) > 0)
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
@@ -235,7 +235,7 @@ template <typename... T>
     });
 }
 
-// The same for a vector. Throws std::invalid_argument if it is empty.
+/// The same for a vector. Throws std::invalid_argument if it is empty.
 template <typename T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
     if (futures.empty()) throw std::invalid_argument("weft::when_any: the list of futures is empty; pass at least one");
@@ -254,11 +254,11 @@ template <typename T>
     });
 }
 
-// Waits for a foreign std::future without blocking the OS thread: f.get() for a green thread. The
-// standard offers no notification, so one that is not ready costs an OS thread while it waits. A
-// deferred one is computed here. A plain thread just waits. A cancellation point; interrupted, it
-// leaves that thread waiting and f consumed. Throws what f holds, and std::system_error if no
-// thread can be made.
+/// Waits for a foreign std::future without blocking the OS thread: f.get() for a green thread. The
+/// standard offers no notification, so one that is not ready costs an OS thread while it waits. A
+/// deferred one is computed here. A plain thread just waits. A cancellation point; interrupted, it
+/// leaves that thread waiting and f consumed. Throws what f holds, and std::system_error if no
+/// thread can be made.
 template <typename T>
 T await(std::future<T> f) {
     if (this_g::id() == 0 || f.wait_for(std::chrono::seconds(0)) != std::future_status::timeout) return f.get();

@@ -27,7 +27,7 @@ namespace weft {
 
 class recursive_mutex {
 public:
-    // Maximum locking depth of one holder.
+    /// Maximum locking depth of one holder.
     static constexpr uint32_t max_depth = (1U << 24) - 1;
 
     constexpr recursive_mutex() noexcept = default;
@@ -36,8 +36,8 @@ public:
 
     ~recursive_mutex() { mutex_.check_destroyed("weft::recursive_mutex"); }
 
-    // Any thread. Blocks until the caller holds the mutex; increases the depth if it already does.
-    // Throws std::system_error (resource_unavailable_try_again) at max_depth.
+    /// Any thread. Blocks until the caller holds the mutex; increases the depth if it already does.
+    /// Throws std::system_error (resource_unavailable_try_again) at max_depth.
     void lock() {
         const detail::owner me = detail::current_owner();
         if (is_held_by(me)) {
@@ -48,8 +48,8 @@ public:
         set_holder(me);
     }
 
-    // Any thread. Never blocks; fails while another thread holds it or waits for it, and at
-    // max_depth.
+    /// Any thread. Never blocks; fails while another thread holds it or waits for it, and at
+    /// max_depth.
     [[nodiscard]] bool try_lock() noexcept {
         const detail::owner me = detail::current_owner();
         if (is_held_by(me)) return go_deeper();
@@ -58,7 +58,7 @@ public:
         return true;
     }
 
-    // Caller: the holder.
+    /// Caller: the holder.
     void unlock() noexcept {
         if (!is_held_by(detail::current_owner())) [[unlikely]]
             fatal_not_held();
@@ -105,15 +105,15 @@ private:
 
 class recursive_timed_mutex : public recursive_mutex {
 public:
-    // Any thread. Blocks until the caller holds the mutex (increases the depth if it already does),
-    // at most for timeout. Returns false on timeout, and at max_depth. If timeout is zero or less,
-    // tries once without waiting.
+    /// Any thread. Blocks until the caller holds the mutex (increases the depth if it already does),
+    /// at most for timeout. Returns false on timeout, and at max_depth. If timeout is zero or less,
+    /// tries once without waiting.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> timeout) {
         return try_lock() || lock_until(detail::deadline_after(timeout));
     }
 
-    // As try_lock_for, with a deadline on any clock.
+    /// As try_lock_for, with a deadline on any clock.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> when) {
         return try_lock() || lock_until(detail::deadline_at(when));

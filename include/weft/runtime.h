@@ -28,47 +28,47 @@
 
 namespace weft {
 
-// What to do if a stack cannot get a guard region (old kernel, or no mappings left).
+/// What to do if a stack cannot get a guard region (old kernel, or no mappings left).
 enum class guard_policy {
-    when_possible,  // paint a canary, check it at every switch, report it once on stderr
-    always,         // refuse: starting the G throws resource_exhausted
+    when_possible,  ///< paint a canary, check it at every switch, report it once on stderr
+    always,         ///< refuse: starting the G throws resource_exhausted
 };
 
 struct runtime_options {
-    // Number of Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and cgroup
-    // allow.
+    /// Number of Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and cgroup
+    /// allow.
     unsigned procs = 0;
-    // Usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 KiB if fixed.
+    /// Usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 KiB if fixed.
     std::size_t stack_size = 0;
     guard_policy guard = guard_policy::when_possible;
-    // Retake Ps from threads that block or compute while other Gs wait. See docs/retake.md.
+    /// Retake Ps from threads that block or compute while other Gs wait. See docs/retake.md.
     bool retake = true;
-    std::string name = "weft";  // prefix of the names of its threads
-    // Where stack memory comes from. automatic: RUN_STACK_POLICY, else paged.
+    std::string name = "weft";  ///< prefix of the names of its threads
+    /// Where stack memory comes from. automatic: RUN_STACK_POLICY, else paged.
     stack_policy stacks = stack_policy::automatic;
 
     static constexpr int no_signal = -1;
-    // Interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: none.
+    /// Interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: none.
     int preempt_signal = 0;
 
-    // How long a G may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms.
+    /// How long a G may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms.
     std::chrono::nanoseconds slice{0};
 
-    // Report a G that runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never.
+    /// Report a G that runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never.
     std::chrono::milliseconds watchdog{0};
 
     static constexpr std::chrono::nanoseconds keep_memory{-1};
-    // Memory of ended green threads unused for this long goes back to the system, 1 ms to 1 h. 0:
-    // RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md.
+    /// Memory of ended green threads unused for this long goes back to the system, 1 ms to 1 h. 0:
+    /// RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md.
     std::chrono::nanoseconds memory_idle{0};
 };
 
-// Result of a runtime::stop() with a deadline.
+/// Result of runtime::shutdown().
 struct stop_outcome {
-    std::size_t drained = 0;    // Gs that finished during the stop
-    std::size_t cancelled = 0;  // interrupted waits, without those that would have begun later
-    std::size_t abandoned = 0;  // unfinished Gs; only those of stragglers may still finish
-    // OS threads whose G has not come back: left behind, with the memory of the runtime.
+    std::size_t drained = 0;    ///< Gs that finished during the stop
+    std::size_t cancelled = 0;  ///< interrupted waits, without those that would have begun later
+    std::size_t abandoned = 0;  ///< unfinished Gs; only those of stragglers may still finish
+    /// OS threads whose G has not come back: left behind, with the memory of the runtime.
     std::size_t stragglers = 0;
 };
 
@@ -101,81 +101,88 @@ private:
 
 }  // namespace detail
 
-// A scheduler with its own Ps and threads. Not copyable or movable: green threads refer to it.
+/// A scheduler with its own Ps and threads. Not copyable or movable: green threads refer to it.
 class runtime {
 public:
-    // Starts it. Throws resource_exhausted if there are no stacks or no first thread.
+    /// Starts it. Throws resource_exhausted if there are no stacks or no first thread.
     explicit runtime(runtime_options options = {});
 
-    // Calls stop(). But if one of its own green threads has called exit(), which destroys static
-    // objects, the runtime is left as it is.
+    /// Calls abandon(). But if one of its own green threads has called exit(), which destroys static
+    /// objects, the runtime is left as it is.
     ~runtime();
 
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    // Restarts it after stop(). Does nothing if it runs. Throws as the constructor.
+    /// Restarts it after abandon() or shutdown(). Does nothing if it runs. Throws as the constructor.
     void start();
 
-    // Stops it: no G is scheduled afterwards. Running Gs first reach their next scheduling point;
-    // one that never does blocks stop(). Unfinished Gs are abandoned without unwinding, as in Go
-    // when main returns, and leave the queues of objects that outlive them. Returns their number.
-    // Fatal in a G of this runtime.
-    std::size_t stop();
-
-    // Stops it gracefully. Every wait of its Gs that is a cancellation point (cancel.h) ends with
-    // weft::cancelled, as if a scope around them all were cancelled. Then waits for all Gs to
-    // finish, until the deadline at most, and proceeds as stop(). shield() protects a wait; Gs that
-    // compute can call throw_if_cancelled(). A G started with go() may end by that exception. Gs
-    // that any thread starts during this are cancelled and waited for too.
-    //
-    // Gs that still compute, or are in a system call, 100 ms after the deadline are stragglers.
-    // They are named on stderr and left behind, with their OS threads and the memory of the
-    // runtime. If one comes back, its thread ends. Threads that run no G get another 5 s. The
-    // object may then be destroyed or restarted. Fatal in a G of this runtime. Not a cancellation
-    // point.
+    /// Stops it gracefully, within timeout or until deadline. Every wait of its Gs that is a cancellation point (cancel.h) ends with
+    /// weft::cancelled, as if a scope around them all were cancelled. Then waits for all Gs to
+    /// finish, until the deadline at most, and proceeds as abandon(). shield() protects a wait; Gs that
+    /// compute can call throw_if_cancelled(). A G started with go() may end by that exception. Gs
+    /// that any thread starts during this are cancelled and waited for too.
+    ///
+    /// Gs that still compute, or are in a system call, 100 ms after the deadline are stragglers.
+    /// They are named on stderr and left behind, with their OS threads and the memory of the
+    /// runtime. If one comes back, its thread ends. Threads that run no G get another 5 s. The
+    /// object may then be destroyed or restarted. Fatal in a G of this runtime. Not a cancellation
+    /// point.
     template <typename Clock, typename Duration>
-    stop_outcome stop(std::chrono::time_point<Clock, Duration> deadline) {
-        return stop_by(detail::deadline_at(deadline));
+    stop_outcome shutdown(std::chrono::time_point<Clock, Duration> deadline) {
+        return shutdown_by(detail::deadline_at(deadline));
     }
 
     template <typename Rep, typename Period>
-    stop_outcome stop(std::chrono::duration<Rep, Period> timeout) {
-        return stop_by(detail::deadline_after(timeout));
+    stop_outcome shutdown(std::chrono::duration<Rep, Period> timeout) {
+        return shutdown_by(detail::deadline_after(timeout));
     }
 
-    // Whether it is started. False in the child of a fork, which may start it again.
+    /// Stops it at once: no G is scheduled afterwards. Running Gs first reach their next scheduling
+    /// point; one that never does blocks abandon(). Unfinished Gs are abandoned without unwinding,
+    /// as in Go when main returns, and leave the queues of objects that outlive them. Returns their
+    /// number. Fatal in a G of this runtime.
+    std::size_t abandon();
+
+    [[deprecated("use abandon(), or shutdown(deadline), which unwinds")]] std::size_t stop() { return abandon(); }
+
+    template <typename When>
+    [[deprecated("use shutdown")]] stop_outcome stop(When when) {
+        return shutdown(when);
+    }
+
+    /// Whether it is started. False in the child of a fork, which may start it again.
     [[nodiscard]] bool running() const noexcept;
 
-    // Waits until every G has finished, including those started during the wait. Fatal in a G of
-    // this runtime. Not a cancellation point.
+    /// Waits until every G has finished, including those started during the wait. Fatal in a G of
+    /// this runtime. Not a cancellation point.
     void drain();
 
-    // The number of Ps; 0 after the runtime has stopped.
+    /// The number of Ps; 0 after the runtime has stopped.
     [[nodiscard]] unsigned procs() const noexcept;
 
-    // Changes the number of Ps while green threads run; see weft::set_max_procs. Any thread.
+    /// Changes the number of Ps while green threads run; see weft::set_max_procs. Any thread.
     unsigned set_max_procs(unsigned n);
 
     [[nodiscard]] stats_snapshot stats() const noexcept;
 
-    // As weft::stack_use, for this runtime.
+    /// As weft::stack_use, for this runtime.
     std::size_t stack_use(std::span<stack_use_at> into) const noexcept;
-    // As weft::scheduling_latency and weft::stats_of_procs, for this runtime.
+    /// As weft::scheduling_latency and weft::stats_of_procs, for this runtime.
     [[nodiscard]] latency_histogram scheduling_latency() const noexcept;
     std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) const noexcept;
 
-    // As weft::dump, for this runtime.
+    /// As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
 
-    // Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor a
-    // green thread of any runtime in this process could end that. If so, writes a report to the
-    // file descriptor fd. Other threads are the caller's responsibility; external_waker objects
-    // count. Takes some milliseconds. Not from one of its own green threads.
+    /// Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor a
+    /// green thread of any runtime in this process could end that. If so, writes a report to the
+    /// file descriptor fd. Other threads are the caller's responsibility; external_waker objects
+    /// count. Takes some milliseconds. Not from one of its own green threads.
     [[nodiscard]] bool report_deadlock(int fd) const noexcept;
 
-    // As weft::go and weft::async, but on this runtime for every caller. Fatal when it is stopped;
-    // its own Gs may call them while it stops.
+    /// As weft::go and weft::async, but on this runtime for every caller. Fatal when it is stopped;
+    /// its own Gs may call them while it stops.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         detail::spawn(checked(), nullptr, std::forward<F>(f), where);
@@ -186,8 +193,8 @@ public:
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
-    // As go, but returns false and does nothing after stop(), and in the last phase of one. For
-    // callers that do not know whether it is being stopped.
+    /// As go, but returns false and does nothing after abandon() and in the last phase of shutdown(). For
+    /// callers that do not know whether it is being stopped.
     template <typename F>
     [[nodiscard]] bool try_go(F&& f, source_location where = source_location::current()) {
         const detail::runtime_use s = use();
@@ -212,9 +219,9 @@ public:
         return async_on(checked(), &options, std::forward<F>(f), where);
     }
 
-    // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns or
-    // throws what f does. Other Gs continue. Not a cancellation point: f may refer to the caller's
-    // frame.
+    /// Runs f as a green thread of this runtime and blocks the caller until it returns. Returns or
+    /// throws what f does. Other Gs continue. Not a cancellation point: f may refer to the caller's
+    /// frame.
     template <typename F>
     decltype(auto) run(F&& f, source_location where = source_location::current()) {
         const spawn_options named{.name = "run"};
@@ -235,7 +242,7 @@ private:
     void close() noexcept;
     bool close_if_drained(const detail::scheduler& s) noexcept;
     void forget(bool ended) noexcept;
-    stop_outcome stop_by(int64_t deadline_ns);
+    stop_outcome shutdown_by(int64_t deadline_ns);
 
     runtime_options options_;
     detail::atomic<detail::scheduler*> scheduler_{nullptr};
@@ -246,11 +253,11 @@ private:
     openness open_ = openness::open;
 };
 
-// Sets the number of Ps of the caller's runtime, or of the default one in a plain thread: 1 to
-// 1024. 0: the default, which is RUN_MAXPROCS, else what affinity and CPU quota allow, following
-// their changes. Other Ps take over what is queued or sleeping on a removed P. Returns the previous
-// number when the change is complete. Throws std::invalid_argument; std::bad_alloc or
-// resource_exhausted, with nothing changed.
+/// Sets the number of Ps of the caller's runtime, or of the default one in a plain thread: 1 to
+/// 1024. 0: the default, which is RUN_MAXPROCS, else what affinity and CPU quota allow, following
+/// their changes. Other Ps take over what is queued or sleeping on a removed P. Returns the previous
+/// number when the change is complete. Throws std::invalid_argument; std::bad_alloc or
+/// resource_exhausted, with nothing changed.
 unsigned set_max_procs(unsigned n);
 
 namespace detail {
@@ -266,10 +273,10 @@ void run_main(const runtime_options& options,
 
 }  // namespace detail
 
-// Runs f as the main green thread; the calling thread becomes M0 of the default runtime. Returns
-// what f returns (0 for void) or throws what it throws. When f returns, no other G is scheduled and
-// unfinished ones are abandoned, as in Go. Fatal in a green thread or while another weft::main
-// runs.
+/// Runs f as the main green thread; the calling thread becomes M0 of the default runtime. Returns
+/// what f returns (0 for void) or throws what it throws. When f returns, no other G is scheduled and
+/// unfinished ones are abandoned, as in Go. Fatal in a green thread or while another weft::main
+/// runs.
 template <typename F>
 int main(const runtime_options& options, F&& f, source_location where = source_location::current()) {
     struct call {

@@ -34,14 +34,14 @@
 
 namespace weft {
 
-// The argument of a scope's function, for all code in the scope. Lives as long as the scope; not
-// copyable.
+/// The argument of a scope's function, for all code in the scope. Lives as long as the scope; not
+/// copyable.
 class task_scope {
 public:
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
 
-    // Starts f as a green thread of this scope. Throws as weft::go, with nothing started.
+    /// Starts f as a green thread of this scope. Throws as weft::go, with nothing started.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
@@ -52,8 +52,8 @@ public:
         spawn(&options, std::forward<F>(f), where);
     }
 
-    // Starts f as a green thread of this scope, with a future for its result or exception. An
-    // exception of f goes only to the future; it does not cancel the others.
+    /// Starts f as a green thread of this scope, with a future for its result or exception. An
+    /// exception of f goes only to the future; it does not cancel the others.
     template <typename F>
     [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
         using result = std::invoke_result_t<std::decay_t<F>&>;
@@ -77,18 +77,18 @@ public:
         return detail::future_access::make<result>(std::move(state));
     }
 
-    // Cancels everything in this scope, including its function. The scope then ends as if all had
-    // returned. Any thread.
+    /// Cancels everything in this scope, including its function. The scope then ends as if all had
+    /// returned. Any thread.
     void cancel() noexcept;
 
-    // Whether the scope is cancelled, by cancel(), an exception or from outside, or a deadline
-    // around it has passed.
+    /// Whether the scope is cancelled, by cancel(), an exception or from outside, or a deadline
+    /// around it has passed.
     [[nodiscard]] bool cancelled() noexcept {
         return context_.requested() ||
                (context_.deadline_ns() != detail::never && context_.deadline_ns() <= detail::now_ns());
     }
 
-    // Number of exceptions besides the one that will be thrown.
+    /// Number of exceptions besides the one that will be thrown.
     [[nodiscard]] std::size_t further_exceptions() noexcept;
 
 private:
@@ -145,9 +145,9 @@ private:
     bool ends_early_ = false;  // by cancel() or an exception: this scope causes the interruptions
 };
 
-// Calls f(task_scope&) and waits for all green threads it has started. Returns what f returns.
-// Throws the first exception of f and of those green threads. After task_scope::cancel() cancelled
-// is not thrown, unless f must return a value.
+/// Calls f(task_scope&) and waits for all green threads it has started. Returns what f returns.
+/// Throws the first exception of f and of those green threads. After task_scope::cancel() cancelled
+/// is not thrown, unless f must return a value.
 template <typename F>
 decltype(auto) scope(F&& f) {
     using result = std::invoke_result_t<F&, task_scope&>;

@@ -6,7 +6,7 @@
 //         weft::on_timeout(100ms, [&] { … }),
 //         weft::otherwise([&] { … }));                                       // nothing was ready: do not wait
 //
-//     auto r = weft::select(weft::recv(a), weft::send(b, 42), weft::timeout(1s));   // no functions: a std::variant
+//     auto r = weft::select(weft::recv_case(a), weft::send_case(b, 42), weft::timeout_case(1s));  // a std::variant
 //     if (r.index() == 0) use(std::get<0>(r));
 //
 // - Exactly one case happens. Of several ready cases one is chosen at random, with equal
@@ -220,7 +220,7 @@ auto select_of(Cases&&... cases) {
 
 // ---- Cases with a function, called if the case happens.
 
-// Receives from c; f takes a std::optional<T>. c must outlive the call.
+/// Receives from c; f takes a std::optional<T>. c must outlive the call.
 template <typename T, typename F>
 [[nodiscard]] auto on_recv(const chan<T>& c, F f) {
     return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
@@ -231,8 +231,8 @@ template <typename T, typename F>
     return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
 }
 
-// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied
-// beforehand.
+/// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied
+/// beforehand.
 template <typename T, typename F>
 [[nodiscard]] auto on_send(const chan<T>& c, std::type_identity_t<T>&& value, F f) {
     return detail::send_select_case<T, T&&, F>(detail::chan_access::state(c), std::move(value), std::move(f));
@@ -253,8 +253,8 @@ template <typename T, typename F>
     return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
 }
 
-// Happens after timeout, or at deadline. A timeout of zero or less acts like otherwise(), and so
-// does a past deadline, except that a cancelled caller is interrupted.
+/// Happens after timeout, or at deadline. A timeout of zero or less acts like otherwise(), and so
+/// does a past deadline, except that a cancelled caller is interrupted.
 template <typename Rep, typename Period, typename F>
 [[nodiscard]] auto on_timeout(std::chrono::duration<Rep, Period> timeout, F f) {
     return detail::timeout_select_case<F>(detail::deadline_after(timeout), std::move(f));
@@ -265,96 +265,123 @@ template <typename Clock, typename Duration, typename F>
     return detail::timeout_select_case<F>(detail::deadline_at(deadline), std::move(f));
 }
 
-// Happens when the result of fut is available; fut.get() then does not wait. Throws
-// std::future_error unless fut.valid().
+/// Happens when the result of fut is available; fut.get() then does not wait. Throws
+/// std::future_error unless fut.valid().
 template <typename T, typename F>
 [[nodiscard]] auto on_future(const future<T>& fut, F f) {
     return detail::future_select_case<T, F>(detail::future_access::state(fut), std::move(f));
 }
 
-// Happens when e is set. e must outlive the call.
+/// Happens when e is set. e must outlive the call.
 template <typename F>
 [[nodiscard]] auto on_event(event& e, F f) {
     return detail::event_select_case<F>(detail::core_of(e), std::move(f));
 }
 
-// Happens when a scope or deadline around the select cancels the wait, instead of an exception.
+/// Happens when a scope or deadline around the select cancels the wait, instead of an exception.
 template <typename F>
 [[nodiscard]] auto on_cancel(F f) {
     return detail::cancel_select_case<F>(std::move(f));
 }
 
-// Happens if no other case is ready: the select does not wait.
+/// Happens if no other case is ready: the select does not wait.
 template <typename F>
 [[nodiscard]] auto otherwise(F f) {
     return detail::otherwise_select_case<F>(std::move(f));
 }
 
-// ---- The same without functions: recv yields std::optional<T>, all others std::monostate.
+// ---- The same without functions: recv_case yields std::optional<T>, all others std::monostate.
 
 template <typename T>
-[[nodiscard]] auto recv(const chan<T>& c) {
+[[nodiscard]] auto recv_case(const chan<T>& c) {
     return on_recv(c, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto recv(const recv_chan<T>& c) {
+[[nodiscard]] auto recv_case(const recv_chan<T>& c) {
     return on_recv(c, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const chan<T>& c, std::type_identity_t<T>&& value) {
+[[nodiscard]] auto send_case(const chan<T>& c, std::type_identity_t<T>&& value) {
     return on_send(c, std::move(value), detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const chan<T>& c, const std::type_identity_t<T>& value) {
+[[nodiscard]] auto send_case(const chan<T>& c, const std::type_identity_t<T>& value) {
     return on_send(c, value, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const send_chan<T>& c, std::type_identity_t<T>&& value) {
+[[nodiscard]] auto send_case(const send_chan<T>& c, std::type_identity_t<T>&& value) {
     return on_send(c, std::move(value), detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto send(const send_chan<T>& c, const std::type_identity_t<T>& value) {
+[[nodiscard]] auto send_case(const send_chan<T>& c, const std::type_identity_t<T>& value) {
     return on_send(c, value, detail::no_function{});
 }
 
 template <typename Rep, typename Period>
-[[nodiscard]] auto timeout(std::chrono::duration<Rep, Period> timeout) {
+[[nodiscard]] auto timeout_case(std::chrono::duration<Rep, Period> timeout) {
     return on_timeout(timeout, detail::no_function{});
 }
 
 template <typename Clock, typename Duration>
-[[nodiscard]] auto timeout(std::chrono::time_point<Clock, Duration> deadline) {
+[[nodiscard]] auto timeout_case(std::chrono::time_point<Clock, Duration> deadline) {
     return on_timeout(deadline, detail::no_function{});
 }
 
 template <typename T>
-[[nodiscard]] auto ready(const future<T>& fut) {
+[[nodiscard]] auto ready_case(const future<T>& fut) {
     return on_future(fut, detail::no_function{});
 }
 
-[[nodiscard]] inline auto ready(event& e) { return on_event(e, detail::no_function{}); }
+[[nodiscard]] inline auto ready_case(event& e) { return on_event(e, detail::no_function{}); }
 
-[[nodiscard]] inline auto cancellation() { return on_cancel(detail::no_function{}); }
+[[nodiscard]] inline auto cancel_case() { return on_cancel(detail::no_function{}); }
 
 [[nodiscard]] inline auto otherwise() { return otherwise(detail::no_function{}); }
 
+// The names that these had before. They read like the operations themselves.
+
+template <typename Chan>
+[[deprecated("use recv_case")]] [[nodiscard]] auto recv(const Chan& c) -> decltype(recv_case(c)) {
+    return recv_case(c);
+}
+
+template <typename Chan, typename Value>
+[[deprecated("use send_case")]] [[nodiscard]] auto send(const Chan& c, Value&& value)
+    -> decltype(send_case(c, std::forward<Value>(value))) {
+    return send_case(c, std::forward<Value>(value));
+}
+
+template <typename Time>
+[[deprecated("use timeout_case")]] [[nodiscard]] auto timeout(Time when) -> decltype(timeout_case(when)) {
+    return timeout_case(when);
+}
+
+template <typename T>
+[[deprecated("use ready_case")]] [[nodiscard]] auto ready(const future<T>& fut) {
+    return ready_case(fut);
+}
+
+[[deprecated("use ready_case")]] [[nodiscard]] inline auto ready(event& e) { return ready_case(e); }
+
+[[deprecated("use cancel_case")]] [[nodiscard]] inline auto cancellation() { return cancel_case(); }
+
 // ---- The select itself.
 
-// Performs one case, chosen at random among the ready ones; waits until there is one. Callback
-// form: calls the case's function and returns its index. Value form: returns a std::variant with
-// one alternative per case. Throws channel_closed for a chosen send on a closed channel, cancelled
-// or timed_out on cancellation, and what the function throws.
+/// Performs one case, chosen at random among the ready ones; waits until there is one. Callback
+/// form: calls the case's function and returns its index. Value form: returns a std::variant with
+/// one alternative per case. Throws channel_closed for a chosen send on a closed channel, cancelled
+/// or timed_out on cancellation, and what the function throws.
 template <typename... Cases>
 auto select(Cases&&... cases) {
     return detail::select_of<false>(std::forward<Cases>(cases)...);
 }
 
-// Like select(), but takes the first of the ready cases.
+/// Like select(), but takes the first of the ready cases.
 template <typename... Cases>
 auto select_first(Cases&&... cases) {
     return detail::select_of<true>(std::forward<Cases>(cases)...);

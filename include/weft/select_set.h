@@ -35,8 +35,8 @@ public:
     select_set& operator=(const select_set&) = delete;
     ~select_set() = default;
 
-    // Adds a receive from c and keeps a handle to c; f takes a std::optional<T>. Returns the case's
-    // number, which is constant; numbers of removed cases are reused.
+    /// Adds a receive from c and keeps a handle to c; f takes a std::optional<T>. Returns the case's
+    /// number, which is constant; numbers of removed cases are reused.
     template <typename T, typename F>
     std::size_t add_recv(chan<T> c, F f) {
         return add(std::make_unique<recv_entry<chan<T>, T, F>>(std::move(c), std::move(f)));
@@ -47,8 +47,8 @@ public:
         return add(std::make_unique<recv_entry<recv_chan<T>, T, F>>(std::move(c), std::move(f)));
     }
 
-    // Adds a send of value to c. After it has happened, the case is inactive until set_value()
-    // provides another value.
+    /// Adds a send of value to c. After it has happened, the case is inactive until set_value()
+    /// provides another value.
     template <typename T, typename F>
     std::size_t add_send(chan<T> c, std::type_identity_t<T> value, F f) {
         return add(std::make_unique<send_entry<chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
@@ -59,8 +59,8 @@ public:
         return add(std::make_unique<send_entry<send_chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
     }
 
-    // Adds a case for a readable or writable fd: see wait_fd.h. fd is watched until the case is
-    // removed; remove the case before fd is closed. Throws what watched_fd does.
+    /// Adds a case for a readable or writable fd: see wait_fd.h. fd is watched until the case is
+    /// removed; remove the case before fd is closed. Throws what watched_fd does.
     template <typename F>
     std::size_t add_readable(int fd, F f) {
         return add(std::make_unique<fd_entry<F>>(fd, false, std::move(f)));
@@ -71,7 +71,7 @@ public:
         return add(std::make_unique<fd_entry<F>>(fd, true, std::move(f)));
     }
 
-    // Sets the next value of send case number index. Returns false if that is not a send of T.
+    /// Sets the next value of send case number index. Returns false if that is not a send of T.
     template <typename T>
     bool set_value(std::size_t index, T value) {
         auto* e = index < entries_.size() ? dynamic_cast<send_values<T>*>(entries_[index].get()) : nullptr;
@@ -80,21 +80,21 @@ public:
         return true;
     }
 
-    // Removes case number index, if it exists.
+    /// Removes case number index, if it exists.
     void remove(std::size_t index) {
         if (index >= entries_.size() || entries_[index] == nullptr) return;
         entries_[index].reset();
         free_.push_back(index);
     }
 
-    // The number of cases.
+    /// The number of cases.
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - free_.size(); }
 
-    // Waits until a case is ready, performs it, calls its function, and returns its number. Waits
-    // for ever if no case can ever happen. Throws as select().
+    /// Waits until a case is ready, performs it, calls its function, and returns its number. Waits
+    /// for ever if no case can ever happen. Throws as select().
     std::size_t wait() { return *run(detail::never, false); }
 
-    // As wait(), but returns nullopt after timeout.
+    /// As wait(), but returns nullopt after timeout.
     template <typename Rep, typename Period>
     std::optional<std::size_t> wait_for(std::chrono::duration<Rep, Period> timeout) {
         return run(detail::deadline_after(timeout), false);
@@ -105,7 +105,7 @@ public:
         return run(detail::deadline_at(deadline), false);
     }
 
-    // Performs a case if one is ready. Never waits.
+    /// Performs a case if one is ready. Never waits.
     std::optional<std::size_t> try_wait() { return run(detail::never, true); }
 
 private:

@@ -34,37 +34,37 @@ class counting_semaphore {
                   "weft::counting_semaphore: LeastMaxValue must be from 0 to 2^30 - 1");
 
 public:
-    // The largest count: exactly LeastMaxValue.
+    /// The largest count: exactly LeastMaxValue.
     [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return LeastMaxValue; }
 
-    // Starts with desired units. Fatal if that is negative or above max().
+    /// Starts with desired units. Fatal if that is negative or above max().
     constexpr explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(checked(desired)) {}
 
-    // Takes a unit, waiting for one if necessary. A cancellation point where it waits: throws
-    // weft::cancelled or weft::timed_out, without a unit.
+    /// Takes a unit, waiting for one if necessary. A cancellation point where it waits: throws
+    /// weft::cancelled or weft::timed_out, without a unit.
     void acquire() {
         if (!core_.try_take()) core_.take(detail::never);
     }
 
-    // Takes a unit if there is one. Never waits and never fails spuriously.
+    /// Takes a unit if there is one. Never waits and never fails spuriously.
     [[nodiscard]] bool try_acquire() noexcept { return core_.try_take(); }
 
-    // As acquire(), but returns false if timeout passes first. Does not wait if timeout is zero or
-    // less.
+    /// As acquire(), but returns false if timeout passes first. Does not wait if timeout is zero or
+    /// less.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_acquire_for(std::chrono::duration<Rep, Period> timeout) {
         if (core_.try_take()) return true;
         return timeout > timeout.zero() && core_.take(detail::deadline_after(timeout));
     }
 
-    // The same with a deadline. If when has passed, the wait ends at once.
+    /// The same with a deadline. If when has passed, the wait ends at once.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_acquire_until(std::chrono::time_point<Clock, Duration> when) {
         return core_.try_take() || core_.take(detail::deadline_at(when));
     }
 
-    // Gives update units to the waiters, oldest first; the rest stays available. Fatal if update is
-    // negative, or if the count would exceed max(). The semaphore may be gone when this returns.
+    /// Gives update units to the waiters, oldest first; the rest stays available. Fatal if update is
+    /// negative, or if the count would exceed max(). The semaphore may be gone when this returns.
     void release(std::ptrdiff_t update = 1) noexcept { core_.give(update, LeastMaxValue); }
 
 private:

@@ -62,7 +62,7 @@ public:
     shared_mutex& operator=(const shared_mutex&) = delete;
     ~shared_mutex();
 
-    // Any thread. Blocks until the caller holds the lock exclusively.
+    /// Any thread. Blocks until the caller holds the lock exclusively.
     void lock() noexcept {
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed)) lock_slow();  // A1
@@ -70,7 +70,7 @@ public:
             took();
     }
 
-    // Any thread. Never blocks; fails while another thread holds the lock or waits for it.
+    /// Any thread. Never blocks; fails while another thread holds the lock or waits for it.
     [[nodiscard]] bool try_lock() noexcept {
         uint32_t seen = 0;
         const bool ours =
@@ -81,7 +81,7 @@ public:
         return ours;
     }
 
-    // Caller: the thread that holds it exclusively.
+    /// Caller: the thread that holds it exclusively.
     void unlock() noexcept {
         uint32_t seen = writer;
         if (detail::classes_in_use() ||
@@ -90,15 +90,15 @@ public:
         }
     }
 
-    // Any thread. Blocks until the caller is a reader. Fatal beyond max_readers.
+    /// Any thread. Blocks until the caller is a reader. Fatal beyond max_readers.
     void lock_shared() noexcept {
         if (!enter_quickly()) lock_shared_slow();
     }
 
-    // Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to leave.
+    /// Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to leave.
     [[nodiscard]] bool try_lock_shared() noexcept { return enter_quickly() || enter(); }
 
-    // Caller: one of its readers.
+    /// Caller: one of its readers.
     void unlock_shared() noexcept {
         uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & flags) == 0 && seen >= reader;
@@ -108,7 +108,7 @@ public:
         }
     }
 
-    // Maximum number of concurrent readers.
+    /// Maximum number of concurrent readers.
     static constexpr uint32_t max_readers = (1U << 24) - 1;
 
 private:

@@ -20,27 +20,27 @@ namespace weft {
 
 class shared_timed_mutex : public shared_mutex {
 public:
-    // Any thread. Blocks until the caller holds the lock exclusively, at most for timeout. Returns
-    // false on timeout. If timeout is zero or less, tries once without waiting.
+    /// Any thread. Blocks until the caller holds the lock exclusively, at most for timeout. Returns
+    /// false on timeout. If timeout is zero or less, tries once without waiting.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> timeout) {
         return try_lock() || lock_until(detail::deadline_after(timeout));
     }
 
-    // As try_lock_for, with a deadline on any clock.
+    /// As try_lock_for, with a deadline on any clock.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> when) {
         return try_lock() || lock_until(detail::deadline_at(when));
     }
 
-    // Any thread. Blocks until the caller is a reader, at most for timeout; otherwise as
-    // try_lock_for.
+    /// Any thread. Blocks until the caller is a reader, at most for timeout; otherwise as
+    /// try_lock_for.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> timeout) {
         return try_lock_shared() || lock_shared_until(detail::deadline_after(timeout));
     }
 
-    // As try_lock_shared_for, with a deadline on any clock.
+    /// As try_lock_shared_for, with a deadline on any clock.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clock, Duration> when) {
         return try_lock_shared() || lock_shared_until(detail::deadline_at(when));

@@ -48,22 +48,22 @@ class signal_subscriber;
 
 namespace signals {
 
-// The result of notify(). Movable. Any number of threads may receive from it, or from handles of
-// its channel. Moving, assigning and destroying require that no other thread uses the object.
+/// The result of notify(). Movable. Any number of threads may receive from it, or from handles of
+/// its channel. Moving, assigning and destroying require that no other thread uses the object.
 class subscription {
 public:
-    // No subscription: its channel is nil.
+    /// No subscription: its channel is nil.
     subscription() noexcept;
 
     subscription(subscription&& other) noexcept;
     subscription& operator=(subscription&& other) noexcept;
     ~subscription();  // stops it
 
-    // For select and for other receivers. Closed when the subscription ends.
+    /// For select and for other receivers. Closed when the subscription ends.
     [[nodiscard]] recv_chan<int> channel() const noexcept { return channel_; }
 
-    // Waits for the next signal and returns its number; nullopt if the subscription has ended. A
-    // cancellation point.
+    /// Waits for the next signal and returns its number; nullopt if the subscription has ended. A
+    /// cancellation point.
     [[nodiscard]] std::optional<int> recv() const { return channel_.recv(); }
 
     [[nodiscard]] recv_result<int> try_recv() const { return channel_.try_recv(); }
@@ -73,8 +73,8 @@ public:
         return channel_.recv_for(timeout);
     }
 
-    // Ends the subscription. Signals in the channel can still be received, then it is closed. May
-    // be called repeatedly, by one thread at a time.
+    /// Ends the subscription. Signals in the channel can still be received, then it is closed. May
+    /// be called repeatedly, by one thread at a time.
     void stop() noexcept;
 
 private:
@@ -86,29 +86,29 @@ private:
     chan<int> channel_;
 };
 
-// Subscribes to these signals. capacity is the channel's capacity: one per kind, or 1 if only the
-// fact that one arrived matters. Throws std::invalid_argument (a refused signal, see above, no
-// signal, or no capacity), std::system_error (out of descriptors), std::bad_alloc. Nothing has
-// changed then.
+/// Subscribes to these signals. capacity is the channel's capacity: one per kind, or 1 if only the
+/// fact that one arrived matters. Throws std::invalid_argument (a refused signal, see above, no
+/// signal, or no capacity), std::system_error (out of descriptors), std::bad_alloc. Nothing has
+/// changed then.
 [[nodiscard]] subscription notify(std::span<const int> which, std::size_t capacity = 16);
 
 [[nodiscard]] inline subscription notify(std::initializer_list<int> which, std::size_t capacity = 16) {
     return notify(std::span<const int>(which.begin(), which.size()), capacity);
 }
 
-// Ignores these signals until they are reset or subscribed to again. Existing subscriptions no
-// longer get them. Programs started with weft::process get the default actions. Throws as notify.
+/// Ignores these signals until they are reset or subscribed to again. Existing subscriptions no
+/// longer get them. Programs started with weft::process get the default actions. Throws as notify.
 void ignore(std::span<const int> which);
 
 inline void ignore(std::initializer_list<int> which) { ignore(std::span<const int>(which.begin(), which.size())); }
 
-// Restores the state before the first notify() or ignore() of these signals. Existing subscriptions
-// no longer get them. Throws as notify.
+/// Restores the state before the first notify() or ignore() of these signals. Existing subscriptions
+/// no longer get them. Throws as notify.
 void reset(std::span<const int> which);
 
 inline void reset(std::initializer_list<int> which) { reset(std::span<const int>(which.begin(), which.size())); }
 
-// Returns whether the signal is ignored, by ignore() or since this process began (nohup).
+/// Returns whether the signal is ignored, by ignore() or since this process began (nohup).
 [[nodiscard]] bool is_ignored(int signal);
 
 }  // namespace signals

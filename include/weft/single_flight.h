@@ -61,7 +61,7 @@ void check_flights_destroyed(std::size_t flights) noexcept;
 
 }  // namespace detail
 
-// Value is copied to each caller, or void. Key, Hash and Equal as for std::unordered_map.
+/// Value is copied to each caller, or void. Key, Hash and Equal as for std::unordered_map.
 template <typename Key, typename Value, typename Hash = std::hash<Key>, typename Equal = std::equal_to<Key>>
 class single_flight {
     static_assert(!std::is_reference_v<Value>, "weft::single_flight: Value must not be a reference; use a pointer");
@@ -75,9 +75,9 @@ public:
         if (under_way_ != 0) detail::check_flights_destroyed(under_way_);
     }
 
-    // Any thread. Returns or throws what f() does, called by this thread or by another one for the
-    // same key. Throws std::bad_alloc before any call; weft::cancelled and weft::timed_out also
-    // while waiting.
+    /// Any thread. Returns or throws what f() does, called by this thread or by another one for the
+    /// same key. Throws std::bad_alloc before any call; weft::cancelled and weft::timed_out also
+    /// while waiting.
     template <typename F>
     Value do_(const Key& key, F&& f) {
         for (;;) {
@@ -97,8 +97,8 @@ public:
         }
     }
 
-    // The next do_ for key calls, even if a call is in progress. That one continues for its
-    // waiters.
+    /// The next do_ for key calls, even if a call is in progress. That one continues for its
+    /// waiters.
     void forget(const Key& key) {
         const std::lock_guard hold(mutex_);
         calls_.erase(key);

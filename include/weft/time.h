@@ -20,14 +20,14 @@ void sleep_until_ns(int64_t deadline_ns);
 
 }  // namespace detail
 
-// Blocks the caller for at least duration; zero or less: not at all; beyond the clock's range: for
-// ever. Any thread. A cancellation point (cancel.h).
+/// Blocks the caller for at least duration; zero or less: not at all; beyond the clock's range: for
+/// ever. Any thread. A cancellation point (cancel.h).
 template <typename Rep, typename Period>
 void sleep_for(std::chrono::duration<Rep, Period> duration) {
     detail::sleep_until_ns(detail::deadline_after(duration));
 }
 
-// Blocks the caller at least until when. Any thread. A cancellation point.
+/// Blocks the caller at least until when. Any thread. A cancellation point.
 template <typename Clock, typename Duration>
 void sleep_until(std::chrono::time_point<Clock, Duration> when) {
     detail::sleep_until_ns(detail::deadline_at(when));

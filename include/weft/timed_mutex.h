@@ -21,14 +21,14 @@ namespace weft {
 
 class timed_mutex : public mutex {
 public:
-    // Any thread. Blocks until the caller holds the mutex, at most for timeout. Returns false on
-    // timeout. If timeout is zero or less, tries once without waiting.
+    /// Any thread. Blocks until the caller holds the mutex, at most for timeout. Returns false on
+    /// timeout. If timeout is zero or less, tries once without waiting.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> timeout) {
         return try_lock() || lock_until(detail::deadline_after(timeout));
     }
 
-    // As try_lock_for, with a deadline on any clock.
+    /// As try_lock_for, with a deadline on any clock.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> when) {
         return try_lock() || lock_until(detail::deadline_at(when));

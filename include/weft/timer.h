@@ -124,40 +124,40 @@ private:
 
 }  // namespace detail
 
-// One delayed tick or function call. Move-only.
+/// One delayed tick or function call. Move-only.
 class [[nodiscard]] timer {
 public:
-    // An empty handle, for assignment. Any other use is fatal.
+    /// An empty handle, for assignment. Any other use is fatal.
     timer() noexcept = default;
 
-    // Ticks once on chan() after delay. Throws std::bad_alloc; in a plain thread also what
-    // runtime's constructor throws.
+    /// Ticks once on chan() after delay. Throws std::bad_alloc; in a plain thread also what
+    /// runtime's constructor throws.
     template <typename Rep, typename Period>
     explicit timer(std::chrono::duration<Rep, Period> delay)
         : handle_(detail::timer_make(nullptr, source_location::current())) {
         detail::timer_start(state("start of an empty weft::timer"), detail::saturated_ns(delay), 0);
     }
 
-    // A new handle of the channel that gets the tick. Nil for a timer of after_func().
+    /// A new handle of the channel that gets the tick. Nil for a timer of after_func().
     [[nodiscard]] recv_chan<std::chrono::steady_clock::time_point> chan() const {
         return detail::timer_chan(state("chan of an empty weft::timer"));
     }
 
-    // Stops it. Returns whether that prevented a tick from being received, or the function from
-    // being called; false if either had happened, or the timer was stopped. Does not wait for a
-    // running function.
+    /// Stops it. Returns whether that prevented a tick from being received, or the function from
+    /// being called; false if either had happened, or the timer was stopped. Does not wait for a
+    /// running function.
     bool stop() noexcept { return detail::timer_stop(state("stop of an empty weft::timer")); }
 
-    // Stops it and restarts it, due in delay from now. Returns as stop(). Does not wait for a
-    // running function, so calls may overlap. Throws as the constructor or after_func() if it was
-    // not running; nothing has changed then.
+    /// Stops it and restarts it, due in delay from now. Returns as stop(). Does not wait for a
+    /// running function, so calls may overlap. Throws as the constructor or after_func() if it was
+    /// not running; nothing has changed then.
     template <typename Rep, typename Period>
     bool reset(std::chrono::duration<Rep, Period> delay) {
         return detail::timer_start(state("reset of an empty weft::timer"), detail::saturated_ns(delay), 0);
     }
 
-    // Releases the timer without stopping it; the handle becomes empty. A tick that no thread can
-    // receive is dropped; a function is still called.
+    /// Releases the timer without stopping it; the handle becomes empty. A tick that no thread can
+    /// receive is dropped; a function is still called.
     void detach() noexcept {
         static_cast<void>(state("detach of an empty weft::timer"));
         detail::timer_detach(handle_.let_go());
@@ -181,29 +181,29 @@ struct timer_access {
 
 }  // namespace detail
 
-// A tick every period. Move-only.
+/// A tick every period. Move-only.
 class [[nodiscard]] ticker {
 public:
-    // An empty handle, for assignment. Any other use is fatal.
+    /// An empty handle, for assignment. Any other use is fatal.
     ticker() noexcept = default;
 
-    // Ticks on chan(), first after period. Throws std::invalid_argument if period is not positive,
-    // and as timer.
+    /// Ticks on chan(), first after period. Throws std::invalid_argument if period is not positive,
+    /// and as timer.
     template <typename Rep, typename Period>
     explicit ticker(std::chrono::duration<Rep, Period> period)
         : handle_((check(period), detail::timer_make(nullptr, source_location::current()))) {
         detail::timer_start(state("start of an empty weft::ticker"), check(period), check(period));
     }
 
-    // A new handle of the channel that gets the ticks. Stopping the ticker does not close it.
+    /// A new handle of the channel that gets the ticks. Stopping the ticker does not close it.
     [[nodiscard]] recv_chan<std::chrono::steady_clock::time_point> chan() const {
         return detail::timer_chan(state("chan of an empty weft::ticker"));
     }
 
-    // Stops the ticker. No tick is received after this.
+    /// Stops the ticker. No tick is received after this.
     void stop() noexcept { detail::timer_stop(state("stop of an empty weft::ticker")); }
 
-    // Restarts with another period; the first tick comes after period. Throws as the constructor.
+    /// Restarts with another period; the first tick comes after period. Throws as the constructor.
     template <typename Rep, typename Period>
     void reset(std::chrono::duration<Rep, Period> period) {
         detail::timer_start(state("reset of an empty weft::ticker"), check(period), check(period));
@@ -222,8 +222,8 @@ private:
     detail::timer_handle handle_;
 };
 
-// A channel that gets one tick after delay. Like a detached timer: it is freed when the tick is
-// received, or the last handle of the channel is gone.
+/// A channel that gets one tick after delay. Like a detached timer: it is freed when the tick is
+/// received, or the last handle of the channel is gone.
 template <typename Rep, typename Period>
 [[nodiscard]] recv_chan<std::chrono::steady_clock::time_point> after(std::chrono::duration<Rep, Period> delay) {
     timer t(delay);
@@ -232,10 +232,10 @@ template <typename Rep, typename Period>
     return c;
 }
 
-// Calls f() after delay, on a new green thread. Everything for that is reserved now, so it cannot
-// fail later. f is copied or moved, and destroyed when the timer is dropped and no call runs. An
-// exception that leaves f ends the process, as for go(). Throws as go(); f is not called then.
-// where: the start location in dumps.
+/// Calls f() after delay, on a new green thread. Everything for that is reserved now, so it cannot
+/// fail later. f is copied or moved, and destroyed when the timer is dropped and no call runs. An
+/// exception that leaves f ends the process, as for go(). Throws as go(); f is not called then.
+/// where: the start location in dumps.
 template <typename Rep, typename Period, typename F>
 timer after_func(std::chrono::duration<Rep, Period> delay, F&& f, source_location where = source_location::current()) {
     using function = std::decay_t<F>;

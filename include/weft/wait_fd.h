@@ -87,11 +87,11 @@ private:
 
 }  // namespace detail
 
-// A descriptor to wait for. The descriptor must outlive this object, which does not close it.
-// Movable. Several threads may use it at once, but not while it is moved.
+/// A descriptor to wait for. The descriptor must outlive this object, which does not close it.
+/// Movable. Several threads may use it at once, but not while it is moved.
 class watched_fd {
 public:
-    // Throws std::system_error if fd is negative or being closed, and std::bad_alloc.
+    /// Throws std::system_error if fd is negative or being closed, and std::bad_alloc.
     explicit watched_fd(int fd);
 
     watched_fd(watched_fd&& other) noexcept
@@ -114,10 +114,10 @@ public:
     watched_fd& operator=(const watched_fd&) = delete;
     ~watched_fd();
 
-    // Waits until one of the events in what is possible. Returns those that are.
+    /// Waits until one of the events in what is possible. Returns those that are.
     fd_events wait(fd_events what) const { return wait_until_ns(what, detail::never); }
 
-    // The same with a timeout; returns none on timeout.
+    /// The same with a timeout; returns none on timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] fd_events wait_for(fd_events what, std::chrono::duration<Rep, Period> timeout) const {
         return wait_until_ns(what, detail::deadline_after(timeout));
@@ -142,7 +142,7 @@ private:
     int fd_ = -1;
 };
 
-// As watched_fd(fd).wait(what), and so on.
+/// As watched_fd(fd).wait(what), and so on.
 inline fd_events wait_fd(int fd, fd_events what) { return watched_fd(fd).wait(what); }
 
 template <typename Rep, typename Period>
@@ -186,7 +186,7 @@ private:
 
 }  // namespace detail
 
-// Happens when w is readable, or writable. w must outlive the select.
+/// Happens when w is readable, or writable. w must outlive the select.
 template <typename F>
 [[nodiscard]] auto on_readable(const watched_fd& w, F f) {
     return detail::fd_select_case<F>(w, false, std::move(f));
@@ -197,13 +197,17 @@ template <typename F>
     return detail::fd_select_case<F>(w, true, std::move(f));
 }
 
-// The same without functions.
-[[nodiscard]] inline auto readable(const watched_fd& w) {
+/// The same without functions.
+[[nodiscard]] inline auto readable_case(const watched_fd& w) {
     return detail::fd_select_case<detail::no_function>(w, false, {});
 }
 
-[[nodiscard]] inline auto writable(const watched_fd& w) {
+[[nodiscard]] inline auto writable_case(const watched_fd& w) {
     return detail::fd_select_case<detail::no_function>(w, true, {});
 }
+
+[[deprecated("use readable_case")]] [[nodiscard]] inline auto readable(const watched_fd& w) { return readable_case(w); }
+
+[[deprecated("use writable_case")]] [[nodiscard]] inline auto writable(const watched_fd& w) { return writable_case(w); }
 
 }  // namespace weft

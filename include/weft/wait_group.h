@@ -37,23 +37,23 @@ public:
 
     ~wait_group() { count_.check_destroyed(); }
 
-    // Adds n tasks; a negative n removes them. Fatal if the count would become negative or exceed
-    // 2^30 - 1.
+    /// Adds n tasks; a negative n removes them. Fatal if the count would become negative or exceed
+    /// 2^30 - 1.
     void add(int n = 1) noexcept { count_.add(n); }
 
-    // Marks one task as finished. The group may be gone when this returns.
+    /// Marks one task as finished. The group may be gone when this returns.
     void done() noexcept { count_.decrement(); }
 
-    // Blocks until the count is zero, then rethrows the first exception of a function started by
-    // go(), if any.
+    /// Blocks until the count is zero, then rethrows the first exception of a function started by
+    /// go(), if any.
     void wait() {
         count_.wait(detail::wait_reason::wait_group_wait);
         if (failed_lock_.word().load(detail::acquire) != 0) [[unlikely]]
             rethrow_first();  // pairs with keep()
     }
 
-    // Starts f as a green thread that counts as one task. Throws as weft::go, with the count
-    // unchanged.
+    /// Starts f as a green thread that counts as one task. Throws as weft::go, with the count
+    /// unchanged.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);

@@ -22,9 +22,14 @@ bool read_labels(const run_label_t* labels, std::size_t count, label_set& into) 
 
 bool is_priority(run_priority_t p) noexcept { return p >= RUN_PRIORITY_NORMAL && p <= RUN_PRIORITY_LOW; }
 
-static_assert(static_cast<int>(priority::normal) == RUN_PRIORITY_NORMAL);
-static_assert(static_cast<int>(priority::high) == RUN_PRIORITY_HIGH);
-static_assert(static_cast<int>(priority::low) == RUN_PRIORITY_LOW);
+// In C the normal class is 0, so that options filled with zeros have it; in C++ classes are ordered.
+priority class_of(run_priority_t p) noexcept {
+    return p == RUN_PRIORITY_HIGH ? priority::high : p == RUN_PRIORITY_LOW ? priority::low : priority::normal;
+}
+
+run_priority_t name_of(priority p) noexcept {
+    return p == priority::high ? RUN_PRIORITY_HIGH : p == priority::low ? RUN_PRIORITY_LOW : RUN_PRIORITY_NORMAL;
+}
 
 }  // namespace
 
@@ -34,7 +39,7 @@ bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into) {
     if (o.label_count != 0 && (o.labels == nullptr || !read_labels(o.labels, o.label_count, into.labels))) return false;
     if (o.name != nullptr) into.name = o.name;
     into.stack_size = o.stack_size;
-    into.priority = static_cast<priority>(o.priority);
+    into.priority = class_of(o.priority);
     into.own_fp_control = o.own_fp_control;
     into.preemptible = o.preemptible;
     return true;
@@ -92,11 +97,11 @@ run_status_t run_set_label(const char* key, const char* value) noexcept {
 
 run_status_t run_set_priority(run_priority_t priority) noexcept {
     if (!is_priority(priority)) return RUN_INVALID;
-    weft::this_g::set_priority(static_cast<weft::priority>(priority));
+    weft::this_g::set_priority(class_of(priority));
     return RUN_OK;
 }
 
-run_priority_t run_get_priority(void) noexcept { return static_cast<run_priority_t>(weft::this_g::priority()); }
+run_priority_t run_get_priority(void) noexcept { return name_of(weft::this_g::priority()); }
 
 run_status_t run_pin(void) noexcept {
     if (M* m = current_g_m()) pin_g(m);

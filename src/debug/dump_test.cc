@@ -428,7 +428,7 @@ TEST_F(Dump, ShowsEveryClassExceptNormal) {
 
 TEST(DumpOf, AStoppedRuntimeIsEmpty) {
     runtime rt({.procs = 1});
-    rt.stop();
+    rt.abandon();
     EXPECT_EQ(written_by([&](int fd) { rt.dump(fd); }), "");
 }
 

@@ -140,6 +140,6 @@ uint32_t usual_procs() noexcept {
 
 std::size_t usual_stack_size() noexcept { return stack_size_of_environment(policy_of_environment()); }
 
-bool usual_procs_follow() noexcept { return !os::env_is_set("RUN_MAXPROCS"); }
+bool usual_procs_follow() noexcept { return os::read_env("RUN_MAXPROCS").text == nullptr; }
 
 }  // namespace weft::detail

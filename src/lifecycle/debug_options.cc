@@ -129,8 +129,7 @@ debug_options parse_debug_options(const char* text) noexcept {
 }
 
 debug_options read_debug_options() noexcept {
-    const debug_options options =
-        parse_debug_options(std::getenv("RUN_DEBUG"));  // NOLINT(concurrency-mt-unsafe): as in env.cc
+    const debug_options options = parse_debug_options(os::read_env("RUN_DEBUG").text);
     if (options.random_seed) {
         const auto seed = static_cast<unsigned long long>(*options.random_seed);
         warn("the scheduling order is random; to repeat it: RUN_DEBUG=random=%llu", seed);

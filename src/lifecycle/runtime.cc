@@ -245,7 +245,7 @@ runtime::runtime(runtime_options options) : options_(std::move(options)) { start
 
 runtime::~runtime() {
     if (detail::exit_has_begun() && detail::is_called_by(scheduler_.load(relaxed))) return;  // relaxed: our own
-    stop();
+    abandon();
 }
 
 void runtime::start() {
@@ -267,14 +267,14 @@ void runtime::start() {
     lock_.unlock();
 }
 
-// The scheduler that stop() must end; nullptr: none, or another thread ends it.
+// The scheduler that the caller must end; nullptr: none, or another thread ends it.
 detail::scheduler* runtime::begin_stop() {
     if (!running()) return nullptr;
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
     if (detail::is_called_by(s)) {
         detail::fatal(
-            "weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; call it "
-            "from a plain thread");
+            "weft::runtime::shutdown() or abandon() was called by a green thread of that runtime, which would wait for "
+            "itself; call it from a plain thread");
     }
     lock_.lock();
     const bool first = open_ == openness::open;
@@ -306,7 +306,7 @@ void runtime::forget(bool ended) noexcept {
     scheduler_.store(nullptr, release);                                       // pairs with use
 }
 
-std::size_t runtime::stop() {
+std::size_t runtime::abandon() {
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return 0;
     close();
@@ -318,7 +318,7 @@ std::size_t runtime::stop() {
     return abandoned;
 }
 
-stop_outcome runtime::stop_by(int64_t deadline_ns) {
+stop_outcome runtime::shutdown_by(int64_t deadline_ns) {
     stop_outcome done;
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return done;
@@ -379,7 +379,7 @@ unsigned set_max_procs(unsigned n) {
 
 void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
 
-// The scheduler; after stop(), only for Gs that it left behind. Until pinned under the lock it may
+// The scheduler; after abandon() or shutdown(), only for Gs that it left behind. Until pinned under the lock it may
 // be stopped, so it is not read before.
 detail::runtime_use runtime::use() const noexcept {
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
@@ -400,7 +400,7 @@ detail::runtime_use runtime::use() const noexcept {
 
 detail::runtime_use runtime::checked() const noexcept {
     detail::runtime_use s = use();
-    if (s == nullptr) detail::fatal("a weft::runtime was used after stop(); call start() first");
+    if (s == nullptr) detail::fatal("a weft::runtime was used after it stopped; call start() first");
     return s;
 }
 

@@ -320,7 +320,7 @@ TEST(Stopping, WaitsForAnMThatAnExternalThreadStarts) {
         error = start_m(s, p, nullptr);
         s.unpin();
     });
-    EXPECT_EQ(rt.stop(), 0U);
+    EXPECT_EQ(rt.abandon(), 0U);
     EXPECT_EQ(error, 0) << "stop() returned before the M was started";
     outside.join();
 }

@@ -89,23 +89,35 @@ struct time_text {
 
 }  // namespace
 
-bool env_is_set(const char* name) noexcept {
-    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as below
-    return text != nullptr && *text != '\0';
+env_text read_env(const char* name) noexcept {
+    const auto read = [](const char* n) noexcept -> const char* {
+        const char* text =
+            std::getenv(n);  // NOLINT(concurrency-mt-unsafe): read at start, before threads of ours exist
+        return text != nullptr && *text != '\0' ? text : nullptr;
+    };
+    env_text found;
+    if (std::strncmp(name, "RUN_", 4) == 0) {
+        std::snprintf(found.name, sizeof(found.name), "WEFT_%s", name + 4);
+        found.text = read(found.name);
+        if (found.text != nullptr) return found;
+    }
+    std::snprintf(found.name, sizeof(found.name), "%s", name);
+    found.text = read(name);
+    return found;
 }
 
 uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept {
-    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read at start, before threads of ours exist
-    if (text == nullptr || *text == '\0') return default_value;
+    const env_text e = read_env(name);
+    if (e.text == nullptr) return default_value;
     uint64_t value = 0;
-    if (!parse(text, value) || value < low) {
-        warn("%s=\"%s\" is not a number from %llu to %llu; using %llu", name, text,
+    if (!parse(e.text, value) || value < low) {
+        warn("%s=\"%s\" is not a number from %llu to %llu; using %llu", e.name, e.text,
              static_cast<unsigned long long>(low), static_cast<unsigned long long>(high),
              static_cast<unsigned long long>(default_value));
         return default_value;
     }
     if (value > high) {
-        warn("%s=%s is more than %llu; using %llu", name, text, static_cast<unsigned long long>(high),
+        warn("%s=%s is more than %llu; using %llu", e.name, e.text, static_cast<unsigned long long>(high),
              static_cast<unsigned long long>(high));
         return high;
     }
@@ -113,26 +125,26 @@ uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t defa
 }
 
 int64_t env_time_ns(const char* name, int64_t low_ns, int64_t high_ns, int64_t default_ns) noexcept {
-    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as above
-    if (text == nullptr || *text == '\0') return default_ns;
+    const env_text e = read_env(name);
+    if (e.text == nullptr) return default_ns;
     int64_t value_ns = 0;
-    if (!parse_time(text, value_ns) || value_ns < low_ns) {
-        warn("%s=\"%s\" is not a time from %s to %s, in ms or with a unit (ns, us, ms, s); using %s", name, text,
+    if (!parse_time(e.text, value_ns) || value_ns < low_ns) {
+        warn("%s=\"%s\" is not a time from %s to %s, in ms or with a unit (ns, us, ms, s); using %s", e.name, e.text,
              time_text(low_ns).text, time_text(high_ns).text, time_text(default_ns).text);
         return default_ns;
     }
     if (value_ns > high_ns) {
-        warn("%s=%s is more than %s; using %s", name, text, time_text(high_ns).text, time_text(high_ns).text);
+        warn("%s=%s is more than %s; using %s", e.name, e.text, time_text(high_ns).text, time_text(high_ns).text);
         return high_ns;
     }
     return value_ns;
 }
 
 unsigned env_word(const char* name, std::span<const char* const> words, unsigned default_index) noexcept {
-    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as above
-    if (text == nullptr || *text == '\0') return default_index;
+    const env_text e = read_env(name);
+    if (e.text == nullptr) return default_index;
     for (unsigned i = 0; i < words.size(); ++i) {
-        if (std::strcmp(text, words[i]) == 0) return i;
+        if (std::strcmp(e.text, words[i]) == 0) return i;
     }
     char known[128];
     std::size_t length = 0;
@@ -140,7 +152,7 @@ unsigned env_word(const char* name, std::span<const char* const> words, unsigned
         const int n = std::snprintf(known + length, sizeof(known) - length, length == 0 ? "%s" : ", %s", word);
         length = std::min(length + static_cast<std::size_t>(n), sizeof(known) - 1);
     }
-    warn("%s=\"%s\" is not one of %s; using %s", name, text, known, words[default_index]);
+    warn("%s=\"%s\" is not one of %s; using %s", e.name, e.text, known, words[default_index]);
     return default_index;
 }
 

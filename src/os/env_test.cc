@@ -7,6 +7,7 @@
 
 #include "os/os.h"
 #include "support/captured.h"
+#include "support/environment.h"
 #include "support/units.h"
 
 namespace weft::detail::os {
@@ -45,6 +46,25 @@ TEST_F(EnvNumber, AnUnsetVariableGivesTheDefaultSilently) {
 }
 
 TEST_F(EnvNumber, AnEmptyVariableCountsAsUnset) { expect_silent("", fallback); }
+
+TEST(ReadEnv, TheNameWithWeftWinsOverTheOneWithRun) {
+    const test::environment_variable run("RUN_ENV_TEST", "1");
+    EXPECT_EQ(env_number("RUN_ENV_TEST", 0, 9, fallback), 1U);
+    {
+        const test::environment_variable weft("WEFT_ENV_TEST", "2");
+        EXPECT_EQ(env_number("RUN_ENV_TEST", 0, 9, fallback), 2U);
+        EXPECT_STREQ(read_env("RUN_ENV_TEST").name, "WEFT_ENV_TEST");
+    }
+    const test::environment_variable empty("WEFT_ENV_TEST", "");
+    EXPECT_EQ(env_number("RUN_ENV_TEST", 0, 9, fallback), 1U);
+    EXPECT_STREQ(read_env("RUN_ENV_TEST").name, "RUN_ENV_TEST");
+}
+
+TEST(ReadEnv, MessagesShowTheNameThatWasRead) {
+    const test::environment_variable weft("WEFT_ENV_TEST", "many");
+    const std::string said = test::stderr_of([] { (void)env_number("RUN_ENV_TEST", 0, 9, fallback); });
+    EXPECT_NE(said.find("WEFT_ENV_TEST=\"many\""), std::string::npos) << said;
+}
 
 TEST_F(EnvNumber, ADecimalNumberIsAccepted) {
     expect_silent("1", 1);

@@ -127,10 +127,18 @@ inline void cpu_relax() noexcept {
 // up to the root, rounded up. >= 1.
 [[nodiscard]] unsigned usable_cpus() noexcept;
 
-// ---- Environment. The variable as a number in [low, high]; default_value if it is unset. If it is
-// invalid, default_value and one line on stderr, once per variable. A value beyond high becomes
-// high, also with one line.
-[[nodiscard]] bool env_is_set(const char* name) noexcept;
+// ---- Environment. Each variable has two names, RUN_X and WEFT_X. The functions take the first;
+// WEFT_X wins if both are set, and messages show the one that was read. An empty value means unset.
+struct env_text {
+    char name[32];     // the one that was read
+    const char* text;  // nullptr: unset
+};
+
+[[nodiscard]] env_text read_env(const char* name) noexcept;
+
+// The variable as a number in [low, high]; default_value if it is unset. If it is invalid,
+// default_value and one line on stderr, once per variable. A value beyond high becomes high, also
+// with one line.
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 
 // The same for a time: a decimal number, optionally with a fraction, and a unit ns, us, ms or s;

@@ -572,15 +572,15 @@ TEST_F(Exhaustion, WithoutAddressSpaceMainThrows) {
 
 TEST_F(Exhaustion, AFailedRestartLeavesAStoppedRuntime) {
     runtime rt({.procs = 2});
-    rt.stop();
+    rt.abandon();
     for (const failing what : {failing::map, failing::thread}) {
         fail_nth(what, 1);
         EXPECT_THROW(rt.start(), resource_exhausted);
         EXPECT_FALSE(rt.running());
-        EXPECT_EQ(rt.stop(), 0U);
+        EXPECT_EQ(rt.abandon(), 0U);
         rt.start();
         EXPECT_EQ(rt.run([] { return 1; }), 1);
-        rt.stop();
+        rt.abandon();
     }
 }
 

@@ -72,13 +72,10 @@ inline constexpr uint32_t any = high | normal;
 [[nodiscard]] priority class_of_caller() noexcept;
 
 // False for other numbers, cast to a priority.
-[[nodiscard]] constexpr bool is_class(priority p) noexcept { return p <= priority::low; }
+[[nodiscard]] constexpr bool is_class(priority p) noexcept { return p <= priority::high; }
 
 // True if a runs before b.
-[[nodiscard]] constexpr bool above(priority a, priority b) noexcept {
-    constexpr int rank[] = {1, 2, 0};  // normal, high, low
-    return rank[static_cast<int>(a)] > rank[static_cast<int>(b)];
-}
+[[nodiscard]] constexpr bool above(priority a, priority b) noexcept { return a > b; }
 
 // The caller's handle, made at need. 0: a plain thread, or no memory.
 [[nodiscard]] holder_handle handle_of_caller() noexcept;

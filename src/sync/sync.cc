@@ -52,10 +52,10 @@ void chan_close(chan_core* core) {
 }
 
 chan_status chan_interrupted(wait_result result, wait_result* interrupted) {
-    if (result == wait_result::timed_out) return chan_status::timeout;
+    if (result == wait_result::timed_out) return chan_status::timed_out;
     if (interrupted == nullptr) throw_interrupted(result);
     *interrupted = result;
-    return chan_status::timeout;
+    return chan_status::timed_out;
 }
 
 chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* interrupted) {

@@ -168,7 +168,7 @@ TEST_P(AsioExecutor, WithoutARuntimeItUsesTheCallersRuntime) {
 TEST_P(AsioExecutor, AfterTheRuntimeHasStoppedHandlersAreDestroyed) {
     const auto held = std::make_shared<int>(1);
     rt_.drain();
-    rt_.stop();
+    rt_.abandon();
     boost::asio::post(here_.get_executor(), [held] { ADD_FAILURE(); });
     boost::asio::post(asio::strand(here_.get_executor()), [held] { ADD_FAILURE(); });
     EXPECT_EQ(held.use_count(), 1);

@@ -169,7 +169,7 @@ TEST_P(Barrier, MayBeDestroyedRightAfterAPlainThreadsWait) {
 TEST_P(Barrier, AWaiterOfAStoppedRuntimeIsRemoved) {
     barrier<> meeting(2);
     park(1, [&] { rt().go([&] { meeting.arrive_and_wait(); }); });
-    EXPECT_EQ(rt().stop(), 1U);
+    EXPECT_EQ(rt().abandon(), 1U);
     meeting.arrive_and_wait();  // the other party has arrived all the same
 }
 

@@ -349,7 +349,7 @@ TEST_P(BigStack, AnAbandonedOneIsFreedWithTheRuntime) {
             }
             while (stats().parks < 20) sleep_for(std::chrono::microseconds(100));
         });
-        EXPECT_EQ(other.stop(), 20U);
+        EXPECT_EQ(other.abandon(), 20U);
     }
 }
 

@@ -230,7 +230,7 @@ TEST_P(Blocking, WaitsInsideBlockOnlyTheThread) {
             }
             there.close();
             sleep_for(100us);
-            EXPECT_EQ(weft::select_first(weft::recv(back), weft::timeout(100us)).index(), 1U);
+            EXPECT_EQ(weft::select_first(weft::recv_case(back), weft::timeout_case(100us)).index(), 1U);
             EXPECT_EQ(os_thread_id(), thread);
         });
         all.wait();

@@ -115,7 +115,7 @@ TEST_P(CancelDeadline, HasNoEffectAfterItsBlock) {
     rt().run([] {
         const chan<int> c;
         EXPECT_EQ(ending_of([] { with_timeout(1us, wait_for_ever); }), ending::timed_out);
-        EXPECT_EQ(c.recv_for(1ms).status, chan_status::timeout);
+        EXPECT_EQ(c.recv_for(1ms).status, chan_status::timed_out);
         go([c] { c.send(1); });
         EXPECT_EQ(c.recv(), 1);
         with_timeout(1ms, [] {});
@@ -157,13 +157,14 @@ TEST_P(CancelDeadline, ATimeoutOfTheWaitItselfIsReturned) {
     rt().run([] {
         const chan<int> c;
         with_timeout(1h, [&] {
-            EXPECT_EQ(c.recv_for(500us).status, chan_status::timeout);
-            EXPECT_EQ(c.send_for(1, 500us), chan_status::timeout);
-            EXPECT_EQ(select(recv(c), timeout(500us)).index(), 1U);
+            EXPECT_EQ(c.recv_for(500us).status, chan_status::timed_out);
+            EXPECT_EQ(c.send_for(1, 500us), chan_status::timed_out);
+            EXPECT_EQ(select(recv_case(c), timeout_case(500us)).index(), 1U);
         });
         EXPECT_EQ(ending_of([&] { with_timeout(500us, [&] { return c.recv_for(1h).status; }); }), ending::timed_out);
-        EXPECT_EQ(ending_of([&] { with_timeout(500us, [&] { return select(recv(c), timeout(1h)).index(); }); }),
-                  ending::timed_out);
+        EXPECT_EQ(
+            ending_of([&] { with_timeout(500us, [&] { return select(recv_case(c), timeout_case(1h)).index(); }); }),
+            ending::timed_out);
     });
 }
 
@@ -173,7 +174,7 @@ TEST_P(CancelDeadline, TimesBeyondTheClockMeanNone) {
         const auto waits = [](auto limit) {
             return with_timeout(limit, [] {
                 sleep_for(1us);
-                return chan<int>().recv_for(100us).status == chan_status::timeout;
+                return chan<int>().recv_for(100us).status == chan_status::timed_out;
             });
         };
         EXPECT_TRUE(waits(std::chrono::hours::max()));
@@ -182,7 +183,7 @@ TEST_P(CancelDeadline, TimesBeyondTheClockMeanNone) {
         EXPECT_TRUE(waits(duration<double>(1e300)));
         EXPECT_TRUE(waits(duration<double>(std::numeric_limits<double>::infinity())));
         const auto waits_until = [](auto when) {
-            return with_deadline(when, [] { return chan<int>().recv_for(100us).status == chan_status::timeout; });
+            return with_deadline(when, [] { return chan<int>().recv_for(100us).status == chan_status::timed_out; });
         };
         EXPECT_TRUE(waits_until(steady_clock::time_point::max()));
         EXPECT_TRUE(waits_until(std::chrono::system_clock::time_point::max()));
@@ -244,7 +245,7 @@ TEST_P(CancelDeadline, BelongsToTheGreenThreadNotToItsOsThread) {
                 const chan<int> c;
                 for (int k = 0; k < 5; ++k) {
                     weft::yield();
-                    wrong += c.recv_for(100us).status != chan_status::timeout;
+                    wrong += c.recv_for(100us).status != chan_status::timed_out;
                 }
             } else {
                 wrong += ending_of([] {

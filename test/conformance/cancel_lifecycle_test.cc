@@ -68,7 +68,7 @@ TEST_P(CancelLifecycle, AnAbandonedSelectLeavesAllQueues) {
             });
         }
     });
-    EXPECT_EQ(rt().stop(), 30U);
+    EXPECT_EQ(rt().abandon(), 30U);
     EXPECT_EQ(a.try_send(1), chan_status::would_block);
     EXPECT_EQ(b.try_send(1), chan_status::would_block);
     EXPECT_EQ(full.try_recv().value, 0);
@@ -101,7 +101,7 @@ TEST_P(CancelLifecycle, FuturesOfAbandonedGreenThreadsMayBeCancelled) {
             wait_for_ever();
         }));
     });
-    EXPECT_EQ(rt().stop(), 8U);
+    EXPECT_EQ(rt().abandon(), 8U);
     rt().start();
     use_stacks(rt());
     for (const future<void>& each : f) {
@@ -130,7 +130,7 @@ TEST_P(CancelLifecycle, TokensOfAbandonedGreenThreadsMayBeStopped) {
             });
         });
     });
-    EXPECT_EQ(rt().stop(), 3U);
+    EXPECT_EQ(rt().abandon(), 3U);
     rt().start();
     use_stacks(rt());
     source.request_stop();
@@ -162,7 +162,7 @@ TEST_P(CancelLifecycle, CancelledGreenThreadsMayBeAbandoned) {
         std::thread canceller([&] {
             for (const future<void>& each : f) each.cancel();
         });
-        const std::size_t abandoned = rt().stop();
+        const std::size_t abandoned = rt().abandon();
         canceller.join();
         EXPECT_EQ(finished + abandoned, n);
         EXPECT_EQ(c.try_send(1), chan_status::would_block);
@@ -188,7 +188,8 @@ TEST_P(CancelLifecycle, ARuntimeMayStopDuringCancellations) {
                         with_timeout(std::chrono::microseconds(own.below(300)), [&] {
                             switch (own.below(5)) {
                                 case 0:
-                                    return static_cast<void>(select(recv(a), send(b, 1), timeout(100us)));
+                                    return static_cast<void>(
+                                        select(recv_case(a), send_case(b, 1), timeout_case(100us)));
                                 case 1:
                                     return a.send(1);
                                 case 2:
@@ -196,7 +197,7 @@ TEST_P(CancelLifecycle, ARuntimeMayStopDuringCancellations) {
                                 case 3:
                                     return scope([&](task_scope& s) {
                                         s.go([&] { a.recv(); });
-                                        s.go([&] { static_cast<void>(select(send(a, 1), recv(b))); });
+                                        s.go([&] { static_cast<void>(select(send_case(a, 1), recv_case(b))); });
                                         sleep_for(50us);
                                         s.cancel();
                                     });
@@ -213,7 +214,7 @@ TEST_P(CancelLifecycle, ARuntimeMayStopDuringCancellations) {
             for (std::size_t i = 0; !over; i = (i + 7) % f.size()) f[i].cancel();
         });
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(2000)));
-        rt().stop();
+        rt().abandon();
         over = true;
         canceller.join();
         for (const future<void>& each : f) each.cancel();
@@ -235,7 +236,7 @@ TEST_P(CancelLifecycle, ASelectOnAFutureOfAStoppedRuntimeEndsByItsOtherCases) {
     const chan<int> c;
     std::atomic<std::size_t> chosen = 99;
     park(1, [&] { rt().go([&] { chosen = select(on_future(f, [] {}), on_recv(c, [](auto) {})); }); });
-    EXPECT_EQ(other->stop(), 1U);
+    EXPECT_EQ(other->abandon(), 1U);
     other.reset();
     f.cancel();
     c.send(1);
@@ -248,9 +249,9 @@ TEST_P(CancelLifecycle, AnAbandonedSelectLeavesItsFuture) {
     auto f = rt().async([gate] { gate.recv(); });
     auto other = std::make_unique<runtime>(runtime_options{.procs = 1});
     const uint64_t parks = other->stats().parks;
-    other->go([&] { static_cast<void>(select(ready(f), ready(f), recv(gate), timeout(1h))); });
+    other->go([&] { static_cast<void>(select(ready_case(f), ready_case(f), recv_case(gate), timeout_case(1h))); });
     eventually([&] { return other->stats().parks > parks; });
-    EXPECT_EQ(other->stop(), 1U);
+    EXPECT_EQ(other->abandon(), 1U);
     other.reset();
     gate.send(1);
     f.get();
@@ -267,7 +268,8 @@ TEST(CancelMain, AbandonedWorkMayBeCancelledLater) {
             with_timeout(1h, [&] {
                 scope([&](task_scope& s) {
                     s.go([&] {
-                        with_stop_token(source.get_token(), [&] { static_cast<void>(select(recv(c), send(c, 1))); });
+                        with_stop_token(source.get_token(),
+                                        [&] { static_cast<void>(select(recv_case(c), send_case(c, 1))); });
                     });
                 });
             });

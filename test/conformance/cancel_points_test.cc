@@ -138,9 +138,9 @@ TEST_P(CancelPoints, OperationsThatNeedNotWaitSucceedWhenCancelled) {
             EXPECT_EQ(c.recv(), 1);
             EXPECT_EQ(c.recv_for(1h).value, 2);
             EXPECT_EQ(c.try_recv().status, chan_status::would_block);
-            EXPECT_EQ(select(recv(c), send(c, 4)).index(), 1U);
-            EXPECT_EQ(select(recv(c), otherwise()).index(), 0U);
-            EXPECT_EQ(select(recv(c), otherwise()).index(), 1U);
+            EXPECT_EQ(select(recv_case(c), send_case(c, 4)).index(), 1U);
+            EXPECT_EQ(select(recv_case(c), otherwise()).index(), 0U);
+            EXPECT_EQ(select(recv_case(c), otherwise()).index(), 1U);
             select_set set;
             set.add_recv(c, [](auto) {});
             EXPECT_EQ(set.try_wait(), std::nullopt);
@@ -152,7 +152,7 @@ TEST_P(CancelPoints, OperationsThatNeedNotWaitSucceedWhenCancelled) {
             EXPECT_EQ(set.wait(), 0U);
             sleep_for(0s);
             sleep_for(-1s);
-            EXPECT_EQ(select(ready(done)).index(), 0U);
+            EXPECT_EQ(select(ready_case(done)).index(), 0U);
             EXPECT_EQ(done.wait_for(1h), std::future_status::ready);
             done.wait();
             EXPECT_EQ(done.get(), 5);
@@ -172,10 +172,10 @@ TEST_P(CancelPoints, AZeroTimeoutReportsTimeoutEvenWhenCancelled) {
         with_pending_future([&](future<void>& f) {
             with_stop_token(stopped.get_token(), [&] {
                 const chan<int> c;
-                EXPECT_EQ(c.recv_for(0s).status, chan_status::timeout);
-                EXPECT_EQ(c.send_for(1, -1h), chan_status::timeout);
-                EXPECT_EQ(chan<int>::nil().recv_for(0s).status, chan_status::timeout);
-                EXPECT_EQ(select(recv(c), timeout(0s)).index(), 1U);
+                EXPECT_EQ(c.recv_for(0s).status, chan_status::timed_out);
+                EXPECT_EQ(c.send_for(1, -1h), chan_status::timed_out);
+                EXPECT_EQ(chan<int>::nil().recv_for(0s).status, chan_status::timed_out);
+                EXPECT_EQ(select(recv_case(c), timeout_case(0s)).index(), 1U);
                 EXPECT_EQ(f.wait_for(0s), std::future_status::timeout);
                 select_set set;
                 set.add_recv(c, [](auto) {});

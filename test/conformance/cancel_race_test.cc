@@ -54,9 +54,10 @@ struct market {
             case 1:
                 return a.send_for(std::move(v), std::chrono::microseconds(random.below(100))) == chan_status::ok;
             case 2:
-                return select(weft::send(a, std::move(v)), weft::send(b, std::move(v))).index() < 2;
+                return select(weft::send_case(a, std::move(v)), weft::send_case(b, std::move(v))).index() < 2;
             case 3:
-                return select(weft::send(b, std::move(v)), timeout(std::chrono::microseconds(random.below(50))))
+                return select(weft::send_case(b, std::move(v)),
+                              timeout_case(std::chrono::microseconds(random.below(50))))
                            .index() == 0;
             default: {
                 std::error_code ec;
@@ -281,7 +282,7 @@ TEST_P(CancelRace, AChannelMayBeDestroyedRightAfterACancelledWait) {
                 auto d = std::make_unique<chan<int>>();
                 const ending e = ending_of([&] {
                     if (i % 3 == 0) return static_cast<void>(c->recv());
-                    if (i % 3 == 1) return static_cast<void>(select(recv(*c), recv(*d), send(*d, 1)));
+                    if (i % 3 == 1) return static_cast<void>(select(recv_case(*c), recv_case(*d), send_case(*d, 1)));
                     sleep_for(1h);
                 });
                 c.reset();

@@ -69,9 +69,9 @@ inline const std::vector<point>& points() {
         {"select in value form",
          [] {
              const chan<int> a;
-             static_cast<void>(select(recv(a), send(a, 1)));
+             static_cast<void>(select(recv_case(a), send_case(a, 1)));
          }},
-        {"select of one case", [] { static_cast<void>(select(recv(chan<int>()))); }},
+        {"select of one case", [] { static_cast<void>(select(recv_case(chan<int>()))); }},
         {"select_first",
          [] {
              const chan<int> a;
@@ -79,11 +79,12 @@ inline const std::vector<point>& points() {
              select_first(on_recv(a, [](auto) {}), on_send(b, 1, [] {}));
          }},
         {"select without cases", [] { select(); }},
-        {"select of nil channels", [] { static_cast<void>(select(recv(chan<int>::nil()))); }},
-        {"select of a timeout", [] { static_cast<void>(select(timeout(1h))); }},
+        {"select of nil channels", [] { static_cast<void>(select(recv_case(chan<int>::nil()))); }},
+        {"select of a timeout", [] { static_cast<void>(select(timeout_case(1h))); }},
         {"select of a future",
          [] {
-             with_pending_future([](auto& f) { static_cast<void>(select(ready(f), ready(f), recv(chan<int>()))); });
+             with_pending_future(
+                 [](auto& f) { static_cast<void>(select(ready_case(f), ready_case(f), recv_case(chan<int>()))); });
          }},
         {"select_set::wait",
          [] {
@@ -119,7 +120,7 @@ inline const std::vector<point>& points() {
         {"select of an event",
          [] {
              event e;
-             static_cast<void>(select(ready(e), recv(chan<int>()), ready(e)));
+             static_cast<void>(select(ready_case(e), recv_case(chan<int>()), ready_case(e)));
          }},
         {"counting_semaphore::acquire",
          [] {

@@ -32,11 +32,11 @@ TEST_P(ChanDeadline, ATimeoutIsNeverEarly) {
             for (const chan<int>& waited_on : {c, nil}) {
                 auto start = steady_clock::now();
                 wrong +=
-                    waited_on.recv_for(limit).status != chan_status::timeout || steady_clock::now() - start < limit;
+                    waited_on.recv_for(limit).status != chan_status::timed_out || steady_clock::now() - start < limit;
                 start = steady_clock::now();
-                wrong += waited_on.send_for(1, limit) != chan_status::timeout || steady_clock::now() - start < limit;
+                wrong += waited_on.send_for(1, limit) != chan_status::timed_out || steady_clock::now() - start < limit;
                 start = steady_clock::now();
-                wrong += waited_on.recv_until(start + limit).status != chan_status::timeout ||
+                wrong += waited_on.recv_until(start + limit).status != chan_status::timed_out ||
                          steady_clock::now() < start + limit;
             }
         }
@@ -48,9 +48,9 @@ TEST_P(ChanDeadline, ATimeoutIsNeverEarly) {
 TEST_P(ChanDeadline, ATimedOutWaiterIsNotServed) {
     rt().run([] {
         const chan<int> c;
-        EXPECT_EQ(c.recv_for(1ms).status, chan_status::timeout);
+        EXPECT_EQ(c.recv_for(1ms).status, chan_status::timed_out);
         EXPECT_EQ(c.try_send(1), chan_status::would_block);
-        EXPECT_EQ(c.send_for(1, 1ms), chan_status::timeout);
+        EXPECT_EQ(c.send_for(1, 1ms), chan_status::timed_out);
         EXPECT_EQ(c.try_recv().status, chan_status::would_block);
     });
 }
@@ -63,7 +63,7 @@ TEST_P(ChanDeadline, ATimedOutWaiterKeepsTheQueueIntact) {
         for (int i = 0; i < 30; ++i) {
             rt().go([&, c, i] {
                 if (i % 3 == 1) {  // at the front, in the middle, at the end
-                    expired += c.recv_for(2ms).status == chan_status::timeout;
+                    expired += c.recv_for(2ms).status == chan_status::timed_out;
                 } else {
                     patient += c.recv().value_or(0);
                 }
@@ -120,11 +120,11 @@ TEST_P(ChanDeadline, TimesBelowTheClockCountAsPast) {
     using std::chrono::duration;
     rt().run([] {
         const chan<int> c;
-        EXPECT_EQ(c.recv_for(std::chrono::hours::min()).status, chan_status::timeout);
-        EXPECT_EQ(c.recv_for(duration<double>(-1e300)).status, chan_status::timeout);
-        EXPECT_EQ(c.recv_until(steady_clock::time_point::min()).status, chan_status::timeout);
-        EXPECT_EQ(c.recv_until(steady_clock::time_point{}).status, chan_status::timeout);
-        EXPECT_EQ(c.recv_until(std::chrono::system_clock::time_point::min()).status, chan_status::timeout);
+        EXPECT_EQ(c.recv_for(std::chrono::hours::min()).status, chan_status::timed_out);
+        EXPECT_EQ(c.recv_for(duration<double>(-1e300)).status, chan_status::timed_out);
+        EXPECT_EQ(c.recv_until(steady_clock::time_point::min()).status, chan_status::timed_out);
+        EXPECT_EQ(c.recv_until(steady_clock::time_point{}).status, chan_status::timed_out);
+        EXPECT_EQ(c.recv_until(std::chrono::system_clock::time_point::min()).status, chan_status::timed_out);
     });
 }
 

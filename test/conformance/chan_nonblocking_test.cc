@@ -54,7 +54,7 @@ const std::vector<state>& quiet_states() {
 }
 
 // The result of the timed form where the try_ form would block.
-chan_status or_timeout(chan_status s) { return s == chan_status::would_block ? chan_status::timeout : s; }
+chan_status or_timeout(chan_status s) { return s == chan_status::would_block ? chan_status::timed_out : s; }
 
 TEST_P(ChanNonblocking, TryAnswersAtOnceInEveryState) {
     rt().run([] {
@@ -134,9 +134,9 @@ TEST_P(ChanNonblocking, AFailedSendLeavesTheValueAlone) {
         for (const chan<box>& blocked : {chan<box>(), chan<box>::nil()}) {
             EXPECT_EQ(blocked.try_send(std::move(value)), chan_status::would_block);
             EXPECT_TRUE(holds_one(value));
-            EXPECT_EQ(blocked.send_for(std::move(value), 1ms), chan_status::timeout);
+            EXPECT_EQ(blocked.send_for(std::move(value), 1ms), chan_status::timed_out);
             EXPECT_TRUE(holds_one(value));
-            EXPECT_EQ(blocked.send_until(std::move(value), steady_clock::now() - 1s), chan_status::timeout);
+            EXPECT_EQ(blocked.send_until(std::move(value), steady_clock::now() - 1s), chan_status::timed_out);
             EXPECT_TRUE(holds_one(value));
         }
 

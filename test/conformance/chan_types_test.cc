@@ -259,7 +259,7 @@ TEST_P(ChanTypes, ViewsReachTheSameChannel) {
         in.send(1);
         EXPECT_EQ(in.try_send(2), chan_status::ok);
         EXPECT_EQ(in.send_for(3, std::chrono::hours(1)), chan_status::ok);
-        EXPECT_EQ(in.send_until(4, std::chrono::steady_clock::now()), chan_status::timeout);
+        EXPECT_EQ(in.send_until(4, std::chrono::steady_clock::now()), chan_status::timed_out);
         EXPECT_EQ(out.len(), 3U);
         EXPECT_EQ(in.cap(), 3U);
         in.close();

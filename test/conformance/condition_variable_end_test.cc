@@ -308,7 +308,7 @@ TEST_P(ConditionVariableEnd, WaitersOfAStoppedRuntimeAreRemoved) {
         const std::lock_guard hold(*m);
         return joined == 3;
     });
-    EXPECT_EQ(rt().stop(), 3U);
+    EXPECT_EQ(rt().abandon(), 3U);
     stop.request_stop();
     c->notify_all();
     c.reset();

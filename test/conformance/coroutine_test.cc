@@ -205,7 +205,7 @@ TEST(CoroutineAtTheEnd, AnAbandonedCoroutineIsDestroyed) {
         runtime rt({.procs = 2});
         future<void> f = rt.run([&] { return async(holds_inside(tracked(1), c)); });
         while (rt.stats().parks == 0) std::this_thread::yield();
-        rt.stop();
+        rt.abandon();
         EXPECT_FALSE(f.is_ready());
     }
     EXPECT_EQ(tracked::alive(), before);

@@ -194,7 +194,7 @@ TEST_P(Event, AWaiterOfAStoppedRuntimeIsRemoved) {
         rt().go([&] { e.wait(); });
         rt().go([&] { (void)e.wait_for(1h); });
     });
-    EXPECT_EQ(rt().stop(), 2U);
+    EXPECT_EQ(rt().abandon(), 2U);
     e.set();
     EXPECT_TRUE(e.is_set());
 }

@@ -301,7 +301,8 @@ std::vector<blocking_row> rows_of_channels() {
                           },
                           close},
          true, call_end::returned},
-        {"select", call_of<channel>{[](channel& c) { static_cast<void>(select(recv(c), timeout(1h))); }, close}, true,
+        {"select",
+         call_of<channel>{[](channel& c) { static_cast<void>(select(recv_case(c), timeout_case(1h))); }, close}, true,
          call_end::returned},
         {"select_set::wait",
          call_of<channel>{[](channel& c) {

@@ -171,11 +171,11 @@ TEST_P(EveryWait, AStopEndsExactlyTheCancellationPoints) {
         blocked b(other, row, call.wait);
         stop_outcome outcome;
         if (row.interrupted) {
-            outcome = other.stop(patience());
+            outcome = other.shutdown(patience());
             EXPECT_EQ(b.end(), call_end::cancelled);
         } else {
             std::thread stopper;
-            expect_it_goes_on(b, call, [&] { stopper = std::thread([&] { outcome = other.stop(patience()); }); });
+            expect_it_goes_on(b, call, [&] { stopper = std::thread([&] { outcome = other.shutdown(patience()); }); });
             stopper.join();
         }
         EXPECT_EQ(outcome.abandoned, 0U);

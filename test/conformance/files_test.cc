@@ -315,7 +315,7 @@ TEST(FilesAtTheEnd, StopWaitsForReadsIntoItsStacks) {
             });
         }
         eventually([&] { return begun > 8; });
-        rt.stop();
+        rt.abandon();
     }
 }
 
@@ -333,7 +333,7 @@ TEST(FilesAtTheEnd, ADeadlineOfStopWaitsForReads) {
             if (f.pread(b, static_cast<int64_t>(i * block_size)) == block_size) ++read;
         });
     }
-    const stop_outcome done = rt.stop(10s);
+    const stop_outcome done = rt.shutdown(10s);
     EXPECT_EQ(done.abandoned + done.stragglers, 0U);
     EXPECT_EQ(read, 50);
 }

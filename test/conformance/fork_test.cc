@@ -59,7 +59,7 @@ void use_fresh_runtimes() {
         return sum;
     });
     if (n != 190) ::_exit(1);
-    if (own.stop() != 0) ::_exit(2);
+    if (own.abandon() != 0) ::_exit(2);
     std::atomic<bool> ran = false;
     go([&] { ran = true; });  // on the default runtime
     eventually([&] { return ran.load(); });
@@ -106,7 +106,7 @@ protected:
     void stop_work() {
         done_ = true;
         c_.close();
-        EXPECT_EQ(rt().stop(30s).stragglers, 0U);
+        EXPECT_EQ(rt().shutdown(30s).stragglers, 0U);
     }
 
     std::atomic<bool> done_ = false;
@@ -223,11 +223,11 @@ TEST_P(Fork, TheChildMayStopAndRestartTheParentsRuntime) {
     start_work();
     EXPECT_EQ(status_of_child([&] {
                   if (rt().running()) ::_exit(1);
-                  if (rt().stop() != 0) ::_exit(2);
-                  if (rt().stop(1h).abandoned != 0) ::_exit(3);
+                  if (rt().abandon() != 0) ::_exit(2);
+                  if (rt().shutdown(1h).abandoned != 0) ::_exit(3);
                   rt().start();
                   if (rt().run([] { return 5; }) != 5) ::_exit(4);
-                  if (rt().stop() != 0) ::_exit(5);
+                  if (rt().abandon() != 0) ::_exit(5);
               }),
               fine);
     EXPECT_EQ(status_of_child([&] {
@@ -286,7 +286,7 @@ TEST_P(Fork, AChildMayFork) {
                   runtime own({.procs = 2});
                   own.go([] { sleep_for(1h); });
                   if (own.run([] { return status_of_child([] { use_fresh_runtimes(); }); }) != fine) ::_exit(1);
-                  if (own.stop() != 1) ::_exit(2);
+                  if (own.abandon() != 1) ::_exit(2);
               }),
               fine);
     stop_work();

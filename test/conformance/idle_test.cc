@@ -198,7 +198,7 @@ TEST_F(Idle, TheTestDetectsAWakeUp) {
     runtime rt({.procs = 1});
     begin(rt, never);
     rt.go([=] {
-        while (never.recv_for(20ms).status == chan_status::timeout) {}
+        while (never.recv_for(20ms).status == chan_status::timed_out) {}
     });
     EXPECT_GE(threads.wakes_during(500ms), 5U);
     never.close();

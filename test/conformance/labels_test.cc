@@ -171,7 +171,7 @@ TEST_P(Labels, AreReleasedForGreenThreadsThatNeverRan) {
         weft::yield();
     });
     eventually([&] { return laid_out.load(); });
-    EXPECT_EQ(other.stop(), 11U);
+    EXPECT_EQ(other.abandon(), 11U);
 }
 
 // ---- Names.

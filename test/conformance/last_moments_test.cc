@@ -56,7 +56,7 @@ TEST(LastMoments, StopWaitsForAThreadDuringAHandOff) {
     eventually([&] { return rt.stats().parks == 1; });
     std::thread sender([&] { EXPECT_EQ(c.try_send(slow_to_move(stopping, moving)), chan_status::ok); });
     eventually([&] { return moving.load(); });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     sender.join();
 }
 
@@ -67,7 +67,7 @@ TEST(LastMoments, AGroupWithAnAbandonedWaiterMayBeDestroyed) {
     runtime rt({.procs = 1});
     rt.go([&] { group->wait(); });
     eventually([&] { return rt.stats().parks == 1; });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     group.reset();
 }
 
@@ -111,7 +111,7 @@ TEST(LastMoments, AnObjectMayBeDestroyedBeforeItsWokenWaiterRuns) {
     eventually([&] { return computes.load(); });
     EXPECT_EQ(c->recv(), 1);
     c.reset();
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
 }
 
 // What an abandoned green thread has locked stays locked, but may be destroyed.
@@ -123,7 +123,7 @@ TEST(LastMoments, AMutexHeldByAnAbandonedHolderMayBeDestroyed) {
         chan<int>::nil().recv();
     });
     eventually([&] { return rt.stats().parks == 1; });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     EXPECT_FALSE(m.try_lock());
 }
 
@@ -142,7 +142,7 @@ TEST(LastMoments, AClosureMayOwnAMutexHeldByAnAbandonedHolder) {
         chan<int>::nil().recv();
     });
     eventually([&] { return computes.load(); });
-    EXPECT_EQ(rt.stop(), 2U);
+    EXPECT_EQ(rt.abandon(), 2U);
 }
 
 struct joined_state {
@@ -166,7 +166,7 @@ TEST(LastMoments, AClosuresObjectsOutliveTheirAbandonedWaiters) {
         compute_until_stopped();
     });
     eventually([&] { return computes.load(); });
-    EXPECT_EQ(rt.stop(), 2U);
+    EXPECT_EQ(rt.abandon(), 2U);
 }
 
 // A starving mutex is handed to a green thread that never runs again.
@@ -198,7 +198,7 @@ TEST(LastMoments, AMutexHandedToAnAbandonedGreenThreadIsFree) {
     });
     eventually([&] { return computes.load(); });
     m.unlock();  // hands it to the waiter
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     EXPECT_TRUE(m.try_lock());
     m.unlock();
 }

@@ -167,7 +167,7 @@ TEST_P(Latch, AWaiterOfAStoppedRuntimeIsRemoved) {
         rt().go([&] { l.wait(); });
         rt().go([&] { (void)l.wait_for(1h); });
     });
-    EXPECT_EQ(rt().stop(), 2U);
+    EXPECT_EQ(rt().abandon(), 2U);
     l.count_down();
     EXPECT_TRUE(l.try_wait());
 }

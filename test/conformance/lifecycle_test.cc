@@ -35,9 +35,9 @@ WEFT_SWEEP(Lifecycle);
 
 TEST_P(Lifecycle, AnUnusedRuntimeStops) {
     EXPECT_TRUE(rt().running());
-    EXPECT_EQ(rt().stop(), 0U);
+    EXPECT_EQ(rt().abandon(), 0U);
     EXPECT_FALSE(rt().running());
-    EXPECT_EQ(rt().stop(), 0U);  // again: nothing to do
+    EXPECT_EQ(rt().abandon(), 0U);  // again: nothing to do
 }
 
 TEST_P(Lifecycle, StartingARunningRuntimeDoesNothing) {
@@ -89,7 +89,7 @@ TEST_P(Lifecycle, StopReportsWhatItAbandons) {
         rt().go([&] { sleep_for(1h), ++went_on; });
         rt().go([&] { (void)chan<int>::nil().recv(), ++went_on; });
     });
-    EXPECT_EQ(rt().stop(), 7U);
+    EXPECT_EQ(rt().abandon(), 7U);
 
     // What they waited for shows no trace of them.
     EXPECT_EQ(unbuffered.try_send(1), chan_status::would_block);
@@ -111,7 +111,7 @@ TEST_P(Lifecycle, AFullChannelAbandonedByItsSendersStillWorks) {
     park(senders - 2, [&] {
         for (int i = 0; i < senders; ++i) rt().go([&c, i] { c.send(i); });
     });
-    rt().stop();
+    rt().abandon();
     EXPECT_EQ(c.len(), 2U);
     std::thread sender([&] {
         for (int i = 100; i < 200; ++i) c.send(i);
@@ -141,7 +141,7 @@ TEST_P(Lifecycle, StopAbandonsGreenThreadsThatNeverStarted) {
             ++ran;
         });
         eventually([&] { return spawned.load(); });
-        const std::size_t abandoned = rt().stop();
+        const std::size_t abandoned = rt().abandon();
         EXPECT_EQ(ran + abandoned, n + 1);
         rt().start();
     }
@@ -155,7 +155,7 @@ TEST_P(Lifecycle, NothingRunsAfterStop) {
         });
     }
     eventually([&] { return turns > 100; });
-    EXPECT_EQ(rt().stop(), 10U);
+    EXPECT_EQ(rt().abandon(), 10U);
     const long then = turns;
     std::this_thread::sleep_for(5ms);
     EXPECT_EQ(turns, then);
@@ -177,7 +177,7 @@ TEST_P(Lifecycle, AStoppedRuntimeStartsAgain) {
         });
         ASSERT_EQ(ran, 20);
         rt().drain();
-        ASSERT_EQ(rt().stop(), 0U);
+        ASSERT_EQ(rt().abandon(), 0U);
         rt().start();
         ASSERT_TRUE(rt().running());
     }
@@ -193,7 +193,7 @@ TEST_P(Lifecycle, RestartingWithAbandonedGreenThreadsWorks) {
                 rt().go([] { sleep_for(1h); });
             }
         });
-        ASSERT_EQ(rt().stop(), 20U);
+        ASSERT_EQ(rt().abandon(), 20U);
         rt().start();
         ASSERT_EQ(rt().stats().live, 0U);
         ASSERT_EQ(rt().run([i] { return i; }), i);
@@ -212,16 +212,16 @@ TEST_P(Lifecycle, RestartingLeavesNothingBehind) {
                 all.wait();
             });
             rt().drain();
-            rt().stop();
+            rt().abandon();
             rt().start();
         }
     };
     restart(10);
-    rt().stop();
+    rt().abandon();
     const resources before = resources::now();
     rt().start();
     restart(40);
-    rt().stop();
+    rt().abandon();
     eventually([&] { return resources::now().threads <= before.threads; });  // the kernel may still be removing one
     const resources after = resources::now();
     EXPECT_EQ(after.fds, before.fds);
@@ -243,7 +243,7 @@ TEST_P(Lifecycle, OtherThreadsMayReadItWhileItStopsAndStarts) {
         }
     });
     for (int round = 0; round < scaled(300); ++round) {
-        rt().stop();
+        rt().abandon();
         rt().start();
     }
     enough = true;
@@ -280,7 +280,7 @@ TEST_P(Lifecycle, TwoRuntimesCommunicateOverOneChannel) {
     });
     EXPECT_EQ(sum, rounds);
     other.drain();
-    EXPECT_EQ(other.stop(), 0U);
+    EXPECT_EQ(other.abandon(), 0U);
 }
 
 TEST_P(Lifecycle, TwoRuntimesShareAMutexAGroupAndManyMessages) {
@@ -370,7 +370,7 @@ protected:
         });
         eventually([&] { return computing.load(); });
         std::size_t abandoned = 0;
-        std::thread stopper([&] { abandoned = rt().stop(); });
+        std::thread stopper([&] { abandoned = rt().abandon(); });
         std::this_thread::sleep_for(20ms);  // if stop() has not begun by then, they run after all, which is fine
         release = true;
         stopper.join();

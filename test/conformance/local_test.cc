@@ -538,7 +538,7 @@ TEST(LocalAtTheEnd, AbandonmentDestroysOnlyUnusedCopies) {
         ADD_FAILURE() << "went on";
     });
     eventually([&] { return runs.load(); });
-    EXPECT_EQ(rt.stop(), 2U);
+    EXPECT_EQ(rt.abandon(), 2U);
     EXPECT_EQ(destroyed, 100) << "the copy only: who has run is not unwound";
 }
 

@@ -74,7 +74,7 @@ TEST_F(LocksOfStoppedRuntimes, ATimedMutexWithAWokenWaiterIsFree) {
         got = true;
         m.unlock();
     });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     m.unlock();
     other.join();
     EXPECT_TRUE(got);
@@ -85,7 +85,7 @@ TEST_F(LocksOfStoppedRuntimes, ATimedMutexWithAQueuedWaiterIsFree) {
     timed_mutex m;
     m.lock();
     start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     m.unlock();
     expect_free(m);
 }
@@ -96,7 +96,7 @@ TEST_F(LocksOfStoppedRuntimes, ARecursiveMutexWithAWokenWaiterIsFree) {
     start_waiting([&] { m.lock(); });
     occupy();
     m.unlock();
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     expect_free(m);
 }
 
@@ -106,7 +106,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexWithAWokenReaderIsFree) {
     start_waiting([&] { m.lock_shared(); });
     occupy();
     m.unlock();  // wakes it
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     expect_free(m);
 }
 
@@ -131,7 +131,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexHandedToAReaderIsFree) {
     occupy();
     m.unlock();  // lets it in
     EXPECT_FALSE(m.try_lock());
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     expect_free(m);
 }
 
@@ -142,7 +142,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexHandedToAWriterIsFree) {
     occupy();
     m.unlock_shared();  // hands the lock to it
     EXPECT_FALSE(m.try_lock_shared());
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     expect_free(m);
 }
 
@@ -159,7 +159,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexWithAWokenWriterIsFree) {
         got = true;
         m.unlock();
     });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     m.unlock_shared();
     other.join();
     EXPECT_TRUE(got);
@@ -176,7 +176,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexWithAWaitingWriterIsFree) {
         m.lock_shared();  // kept out until the writer is gone
         m.unlock_shared();
     });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     other.join();
     m.unlock_shared();
     expect_free(m);
@@ -187,7 +187,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexWithAWaitingWriterIsFree) {
     m.lock_shared();
     start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
     EXPECT_FALSE(m.try_lock_shared());
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     EXPECT_TRUE(m.try_lock_shared());
     m.unlock_shared();
     m.unlock_shared();
@@ -200,7 +200,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexHandedToAReaderIsFree) {
     start_waiting([&] { static_cast<void>(m.try_lock_shared_for(1h)); });
     occupy();
     m.unlock();
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     expect_free(m);
 }
 
@@ -216,7 +216,7 @@ TEST_F(LocksOfStoppedRuntimes, HeldLocksMayBeDestroyed) {
         recursive->lock();
         call_once(*flag, [] { chan<int>::nil().recv(); });
     });
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     EXPECT_FALSE(alone->try_lock_shared());
     EXPECT_TRUE(shared->try_lock_shared());
     EXPECT_FALSE(recursive->try_lock());

@@ -234,7 +234,7 @@ TEST_P(MaxProcs, AStopDoesNotDelayACallerInAnotherRuntime) {
             std::this_thread::sleep_for(3ms);  // so that normally the stop comes first
             over = true;
         });
-        other.stop();
+        other.abandon();
         ender.join();
         changer.join();
     }
@@ -309,7 +309,7 @@ TEST_P(MaxProcs, ARuntimeMayStopDuringAChange) {
             });
         }
         eventually([&] { return other.stats().switches > 20; });
-        other.stop();
+        other.abandon();
     }
 }
 

@@ -200,7 +200,7 @@ TEST_P(NetLoad, ARuntimeStopsUnderLoad) {
             }
             const int enough = scaled(200) + random.below(scaled(200));
             eventually([&] { return answers >= enough; });
-            const stop_outcome outcome = server.stop(60s);
+            const stop_outcome outcome = server.shutdown(60s);
             EXPECT_EQ(outcome.abandoned, 0U);
             EXPECT_EQ(outcome.stragglers, 0U);
             EXPECT_GT(outcome.drained, 0U) << "it listened until then";

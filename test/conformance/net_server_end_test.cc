@@ -105,7 +105,7 @@ TEST_P(NetServerEnd, ABegunRequestIsAnswered) {
         }
         const int enough = scaled(200);
         eventually([&] { return answers >= enough; });
-        const stop_outcome outcome = server.stop(patience());
+        const stop_outcome outcome = server.shutdown(patience());
         rt().drain();
         EXPECT_EQ(outcome.abandoned, 0U);
         EXPECT_EQ(outcome.stragglers, 0U);

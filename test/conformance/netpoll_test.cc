@@ -218,14 +218,14 @@ TEST(NetpollOfTwo, AStopKeepsWaitersOfOtherRuntimes) {
     eventually([&] { return second.stats().parks >= 1; });
     std::thread plain(accept_one);
     eventually([&] { return waiting == 3; });
-    first->stop();
+    first->abandon();
     first.reset();
     for (int i = 0; i < 2; ++i) {
         const tcp_stream s = tcp_stream::connect(listener.local_endpoint());
         eventually([&] { return accepted == i + 1; });
     }
     plain.join();
-    second.stop();
+    second.abandon();
 }
 
 TEST(NetpollOfOne, APlainThreadReusesADescriptorOfTheRuntime) {
@@ -243,7 +243,7 @@ TEST(NetpollOfOne, APlainThreadReusesADescriptorOfTheRuntime) {
         plain.join();
         EXPECT_EQ(byte, 'y');
     }
-    rt.stop();
+    rt.abandon();
 }
 
 // no_retakes: not even from an M that waits for a CPU.
@@ -390,7 +390,7 @@ TEST_P(Netpoll, StopEndsAllWaits) {
         other.go([&] { static_cast<void>(listener.accept()); });
     }
     eventually([&] { return other.stats().parks == 10; });
-    other.stop(std::chrono::steady_clock::now() + std::chrono::seconds(scaled(10)));
+    other.shutdown(std::chrono::steady_clock::now() + std::chrono::seconds(scaled(10)));
 }
 
 TEST_P(Netpoll, MoreAcceptersThanConnectionsMayWait) {

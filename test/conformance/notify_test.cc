@@ -101,7 +101,7 @@ TEST_P(Notify, AGreenThreadReceivesSignals) {
             EXPECT_EQ(s.recv(), sent);
         }
         EXPECT_EQ(s.try_recv().status, chan_status::would_block);
-        EXPECT_EQ(s.recv_for(1ms).status, chan_status::timeout);
+        EXPECT_EQ(s.recv_for(1ms).status, chan_status::timed_out);
     });
 }
 
@@ -304,7 +304,7 @@ TEST_P(Notify, SignalsCaughtBeforeASubscriptionAreNotForIt) {
         until_caught([&] { send(SIGALRM); });
         const subscription later = signals::notify({SIGALRM});
         EXPECT_EQ(first.recv(), SIGALRM);
-        EXPECT_EQ(later.recv_for(0s).status, chan_status::timeout);
+        EXPECT_EQ(later.recv_for(0s).status, chan_status::timed_out);
     }
 }
 

@@ -74,7 +74,7 @@ TEST_P(Pin, StaysOnItsThreadAcrossAllOperations) {
                     children.wait();
                     check();
                     const chan<int> never_sent;
-                    EXPECT_EQ(never_sent.recv_for(5us).status, chan_status::timeout);
+                    EXPECT_EQ(never_sent.recv_for(5us).status, chan_status::timed_out);
                     check();
                     try {
                         throw std::runtime_error("kept across a park");
@@ -569,7 +569,7 @@ TEST_P(Pin, StopAbandonsPinnedGsInEveryState) {
             });
         }
         eventually([&] { return laid_out == waiting + 8; });
-        EXPECT_EQ(other.stop(), waiting + 8);
+        EXPECT_EQ(other.abandon(), waiting + 8);
     }
 }
 
@@ -584,7 +584,7 @@ TEST_P(Pin, StopAbandonsAComputingPinnedG) {
         ADD_FAILURE() << "went on";
     });
     eventually([&] { return runs.load(); });
-    EXPECT_EQ(other.stop(), 1U);
+    EXPECT_EQ(other.abandon(), 1U);
 }
 
 TEST_P(Pin, ARuntimeRestartsAfterPinnedGs) {
@@ -595,7 +595,7 @@ TEST_P(Pin, ARuntimeRestartsAfterPinnedGs) {
             if (this_g::id() % 2 == 0) here.keep();
             weft::yield();
         });
-        other.stop();
+        other.abandon();
         other.start();
     }
 }

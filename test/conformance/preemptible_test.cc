@@ -523,7 +523,7 @@ TEST_P(Preemptible, StopInterruptsEndlessMarkedLoops) {
         });
     }
     eventually([&] { return computing == procs(); });
-    EXPECT_EQ(own.stop(), procs());
+    EXPECT_EQ(own.abandon(), procs());
 }
 
 // With no P left to retake, they must be interrupted all the same; otherwise stop() waits for ever.
@@ -537,7 +537,7 @@ TEST_P(Preemptible, StopInterruptsMarkedLoopsWithoutAP) {
         });
     }
     eventually([&] { return own.stats().running_without_p == procs(); });
-    EXPECT_EQ(own.stop(), procs());
+    EXPECT_EQ(own.abandon(), procs());
 }
 
 TEST_P(Preemptible, DoesNothingInAPlainThread) {

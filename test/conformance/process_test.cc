@@ -516,7 +516,7 @@ TEST_P(Process, AStopEndsWaits) {
         ended = ec == errc::cancelled;
     });
     eventually([&] { return other.stats().parks >= 1; });
-    const stop_outcome done = other.stop(10s);
+    const stop_outcome done = other.shutdown(10s);
     EXPECT_EQ(done.abandoned, 0U);
     EXPECT_TRUE(ended);
     p->in().close();

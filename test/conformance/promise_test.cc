@@ -292,7 +292,7 @@ TEST(ThenAtTheEnd, AContinuationThatNeverRanIsDestroyed) {
         runtime rt({.procs = 2});
         future<void> f = rt.run([&] { return p.get_future().then([t = tracked(1)](int) {}); });
         EXPECT_EQ(tracked::alive(), before + 1);
-        EXPECT_EQ(rt.stop(), 1U);
+        EXPECT_EQ(rt.abandon(), 1U);
         EXPECT_EQ(tracked::alive(), before);
         p.set_value(1);  // nothing is left to receive it
         EXPECT_FALSE(f.is_ready());

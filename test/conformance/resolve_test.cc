@@ -462,7 +462,7 @@ TEST_P(Resolve, StoppingDoesNotWaitForALookup) {
         });
     }
     eventually([&] { return at_the_gate >= 12 && callers_for_test() == 12; });
-    const stop_outcome outcome = other.stop(patience());
+    const stop_outcome outcome = other.shutdown(patience());
     EXPECT_EQ(outcome.abandoned, 0U);
     EXPECT_EQ(outcome.stragglers, 0U);
     EXPECT_EQ(given_up, 12);

@@ -293,7 +293,7 @@ TEST_P(RetakeStorm, ARuntimeStopsAndStartsDuringRetakes) {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(round % 5));
         over = true;
-        const std::size_t left = rt().stop();
+        const std::size_t left = rt().abandon();
         EXPECT_EQ(ended + left, gs);
         rt().start();
     }

@@ -256,7 +256,7 @@ TEST_P(RetakenCall, ItsRuntimeStopsAtOnceWhenTheCallReturns) {
             std::this_thread::sleep_for(1ms);
             stopping = true;
         });
-        EXPECT_LE(rt().stop(), std::size_t{gs});
+        EXPECT_LE(rt().abandon(), std::size_t{gs});
         late.join();
         rt().start();
         EXPECT_EQ(rt().run([] { return 3; }), 3);

@@ -194,7 +194,7 @@ TEST_P(RetakenPark, ADeadlineEndsAWaitWithoutAP) {
                       }),
                       ending::timed_out);
             lose_p();
-            EXPECT_EQ(silent.recv_for(10us).status, chan_status::timeout);
+            EXPECT_EQ(silent.recv_for(10us).status, chan_status::timed_out);
         }
     });
 }
@@ -269,7 +269,7 @@ TEST_P(RetakenPark, StopWaitsUntilItParks) {
         // The crowd is abandoned, or has ended.
     }
     rt().drain();
-    EXPECT_EQ(rt().stop(), 0U);
+    EXPECT_EQ(rt().abandon(), 0U);
     EXPECT_TRUE(ended);
     rt().start();
     EXPECT_EQ(rt().run([] { return 5; }), 5);

@@ -57,12 +57,12 @@ bool start_and_stop(unsigned procs, int round) {
     std::optional<runtime> a(std::in_place, runtime_options{.procs = procs});
     runtime b({.procs = procs});
     bool good = talk(*a, b) == messages;
-    if (round % 4 == 0) b.stop();
+    if (round % 4 == 0) b.abandon();
     if (round % 4 == 1) {
-        a->stop();
+        a->abandon();
         a->start();  // ends by its destructor
     }
-    if (round % 4 == 2) good = good && b.stop(10s).stragglers == 0;
+    if (round % 4 == 2) good = good && b.shutdown(10s).stragglers == 0;
     if (round % 4 == 3) a.reset();  // before b
     return good;
 }

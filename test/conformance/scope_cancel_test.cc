@@ -262,7 +262,7 @@ TEST_P(ScopeCancel, ManyGreenThreadsEnd) {
                 s.go([&, i] {
                     ended += ending_of([&] {
                                  if (i % 3 == 0) return static_cast<void>(c.recv());
-                                 if (i % 3 == 1) return static_cast<void>(select(recv(c), recv(c)));
+                                 if (i % 3 == 1) return static_cast<void>(select(recv_case(c), recv_case(c)));
                                  sleep_for(1h);
                              }) == ending::cancelled;
                 });

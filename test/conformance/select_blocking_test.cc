@@ -87,7 +87,9 @@ TEST_P(SelectBlocking, ALosingCaseLeavesTheQueueIntact) {
             };
             for (int i = 0; i < before; ++i) wait_there(i);
             park(1, [&] {
-                rt().go([&] { lost_well = select(recv(contested), recv(way_out), recv(contested)).index() == 1; });
+                rt().go([&] {
+                    lost_well = select(recv_case(contested), recv_case(way_out), recv_case(contested)).index() == 1;
+                });
             });
             for (int i = 0; i < behind; ++i) wait_there(before + i);
             way_out.send(1);
@@ -114,7 +116,7 @@ TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
         wait_group all;
         all.go([&] { c1.recv(); });
         all.go([&] {
-            if (select(recv(c1), recv(c2)).index() == 0) {
+            if (select(recv_case(c1), recv_case(c2)).index() == 0) {
                 // Nothing is sent to c1 before this select has returned.
                 ++wrong;
             } else {
@@ -128,7 +130,7 @@ TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
         c1.send(true);
         all.go([&] { c1.send(true); });
         all.go([&] {
-            if (select(send(c1, true), recv(c2)).index() == 0) {
+            if (select(send_case(c1, true), recv_case(c2)).index() == 0) {
                 ++wrong;
             } else {
                 c3.send(true);
@@ -150,7 +152,7 @@ TEST_P(SelectBlocking, AChannelListedTwiceIsRemovedFromBothCases) {
     const chan<int> c;
     const chan<int> d;
     std::atomic<int> served = 0;
-    park(1, [&] { rt().go([&] { served += select(recv(c), recv(c), recv(d)).index() == 2; }); });
+    park(1, [&] { rt().go([&] { served += select(recv_case(c), recv_case(c), recv_case(d)).index() == 2; }); });
     std::atomic<int> got = 0;
     park(1, [&] { rt().go([&] { got = c.recv().value_or(-1); }); });
     d.send(7);
@@ -187,10 +189,10 @@ TEST_P(SelectBlocking, ClosingAChannelListedManyTimesWakesOnce) {
     std::atomic<int> thrown = 0;
     park(20, [&] {
         for (int i = 0; i < 10; ++i) {
-            rt().go([&] { closed += select(recv(c), recv(d), recv(c), recv(d)).index() % 2 == 0; });
+            rt().go([&] { closed += select(recv_case(c), recv_case(d), recv_case(c), recv_case(d)).index() % 2 == 0; });
             rt().go([&] {
                 try {
-                    static_cast<void>(select(recv(d), recv(d), recv(chan<int>::nil())));
+                    static_cast<void>(select(recv_case(d), recv_case(d), recv_case(chan<int>::nil())));
                 } catch (const channel_closed&) {
                     ++thrown;
                 }
@@ -214,7 +216,7 @@ TEST_P(SelectBlocking, CloseDuringAWaitingSendThrows) {
             rt().go([&, by_value = i % 2 == 0] {
                 try {
                     if (by_value) {
-                        static_cast<void>(select(send(c, 1), recv(d), send(c, 2)));
+                        static_cast<void>(select(send_case(c, 1), recv_case(d), send_case(c, 2)));
                     } else {
                         select(on_send(c, 1, [&] { ++called; }), on_recv(d, [&](auto) { ++called; }));
                     }
@@ -311,7 +313,7 @@ TEST_P(SelectBlocking, WithoutAPossibleCaseItBlocksForEver) {
         waiting.push_back(rt().async({.name = "empty"}, [] { select(); }));
         waiting.push_back(rt().async([&] { select(on_recv(nil, [](auto) {}), on_send(nil, 1, [] {})); }));
         waiting.push_back(
-            rt().async([&] { static_cast<void>(select(recv(nil), timeout(std::chrono::hours::max()))); }));
+            rt().async([&] { static_cast<void>(select(recv_case(nil), timeout_case(std::chrono::hours::max()))); }));
     });
     const std::string report = written_by([&](int fd) { rt().dump(fd); });
     EXPECT_EQ(occurrences(report, "[select (no cases), "), 1U) << report;
@@ -343,7 +345,7 @@ TEST_P(SelectBlocking, ManySelectsUseNoMoreMemory) {
         });
         rt().run([&, n] {
             for (int i = 0; i < n; ++i) {
-                static_cast<void>(select(recv(silent), recv(busy), send(silent, 1), timeout(1h)));
+                static_cast<void>(select(recv_case(silent), recv_case(busy), send_case(silent, 1), timeout_case(1h)));
             }
         });
     };

@@ -45,11 +45,13 @@ TEST_P(SelectCancel, ACancellationMayBeACase) {
 TEST_P(SelectCancel, AnOuterDeadlineCountsAsACancellation) {
     rt().run([] {
         const chan<int> c;
-        EXPECT_EQ(with_timeout(300us, [&] { return select(recv(c), cancellation()).index(); }), 1U);
-        EXPECT_EQ(with_timeout(0s, [&] { return select(cancellation(), recv(c)).index(); }), 0U);
-        EXPECT_EQ(with_timeout(300us, [&] { return select(recv(c), timeout(1h), cancellation()).index(); }), 2U);
-        EXPECT_EQ(with_timeout(1h, [&] { return select(recv(c), timeout(300us), cancellation()).index(); }), 1U);
-        EXPECT_EQ(with_timeout(300us, [&] { return select(cancellation()).index(); }), 0U);
+        EXPECT_EQ(with_timeout(300us, [&] { return select(recv_case(c), cancel_case()).index(); }), 1U);
+        EXPECT_EQ(with_timeout(0s, [&] { return select(cancel_case(), recv_case(c)).index(); }), 0U);
+        EXPECT_EQ(with_timeout(300us, [&] { return select(recv_case(c), timeout_case(1h), cancel_case()).index(); }),
+                  2U);
+        EXPECT_EQ(with_timeout(1h, [&] { return select(recv_case(c), timeout_case(300us), cancel_case()).index(); }),
+                  1U);
+        EXPECT_EQ(with_timeout(300us, [&] { return select(cancel_case()).index(); }), 0U);
     });
 }
 
@@ -60,10 +62,10 @@ TEST_P(SelectCancel, AReadyCasePrecedesACancellation) {
         with_timeout(0s, [&] {
             for (int i = 0; i < rounds; ++i) {
                 c.send(1);
-                ASSERT_EQ(select(cancellation(), recv(c)).index(), 1U);
-                ASSERT_EQ(select(cancellation(), send(c, 1)).index(), 1U);
-                ASSERT_EQ(select_first(cancellation(), recv(c)).index(), 1U);
-                ASSERT_EQ(select(cancellation(), otherwise()).index(), 1U);
+                ASSERT_EQ(select(cancel_case(), recv_case(c)).index(), 1U);
+                ASSERT_EQ(select(cancel_case(), send_case(c, 1)).index(), 1U);
+                ASSERT_EQ(select_first(cancel_case(), recv_case(c)).index(), 1U);
+                ASSERT_EQ(select(cancel_case(), otherwise()).index(), 1U);
             }
         });
     });
@@ -71,9 +73,10 @@ TEST_P(SelectCancel, AReadyCasePrecedesACancellation) {
 
 TEST_P(SelectCancel, WithoutACancellationTheCaseIsNeverChosen) {
     rt().run([] {
-        EXPECT_EQ(select(cancellation(), timeout(1ms)).index(), 1U);
-        EXPECT_EQ(shield([] { return select(cancellation(), timeout(1ms)).index(); }), 1U);
-        with_timeout(0s, [] { EXPECT_EQ(shield([] { return select(cancellation(), timeout(1ms)).index(); }), 1U); });
+        EXPECT_EQ(select(cancel_case(), timeout_case(1ms)).index(), 1U);
+        EXPECT_EQ(shield([] { return select(cancel_case(), timeout_case(1ms)).index(); }), 1U);
+        with_timeout(0s,
+                     [] { EXPECT_EQ(shield([] { return select(cancel_case(), timeout_case(1ms)).index(); }), 1U); });
     });
 }
 
@@ -92,7 +95,7 @@ TEST_P(SelectCancel, APlainThreadMayUseTheCase) {
     const chan<int> c;
     std::atomic<std::size_t> chosen = 99;
     std::thread other(
-        [&] { with_stop_token(source.get_token(), [&] { chosen = select(recv(c), cancellation()).index(); }); });
+        [&] { with_stop_token(source.get_token(), [&] { chosen = select(recv_case(c), cancel_case()).index(); }); });
     source.request_stop();
     other.join();
     EXPECT_EQ(chosen, 1U);

@@ -159,7 +159,7 @@ TEST_P(SelectChoice, SendingAndReceivingAreChosenEquallyOften) {
         in.send(0);
         long sent = 0;
         for (int i = 0; i < trials; ++i) {
-            if (select(recv(in), send(out, 1)).index() == 0) {
+            if (select(recv_case(in), send_case(out, 1)).index() == 0) {
                 in.send(0);
             } else {
                 ++sent;
@@ -181,7 +181,7 @@ TEST_P(SelectChoice, FuturesAndClosedChannelsAreChosenAsOftenAsOthers) {
         done.wait();
         std::array<long, 3> chosen{};
         for (int i = 0; i < trials; ++i) {
-            const std::size_t which = select(recv(shut), ready(done), recv(full)).index();
+            const std::size_t which = select(recv_case(shut), ready_case(done), recv_case(full)).index();
             ++chosen[which];
             if (which == 2) full.send(0);
         }
@@ -201,7 +201,7 @@ TEST_P(SelectChoice, TwoSendersThatNeverPauseAreServedEquallyOften) {
         }
         const chan<int> merged;
         go([=] {
-            for (int i = 0; i < trials; ++i) merged.send(select(recv(a), recv(b)).index() == 0 ? 0 : 1);
+            for (int i = 0; i < trials; ++i) merged.send(select(recv_case(a), recv_case(b)).index() == 0 ? 0 : 1);
         });
         long ones = 0;
         for (int i = 0; i < trials; ++i) ones += merged.recv().value_or(0);
@@ -220,8 +220,8 @@ TEST_P(SelectChoice, SelectFirstTakesTheFirstReadyCase) {
             EXPECT_EQ(select_first(on_recv(c[0], ignore), on_recv(c[1], ignore), on_recv(c[2], ignore)), 1U);
             EXPECT_EQ(select_first(on_recv(c[0], ignore), on_recv(c[1], ignore), on_recv(c[2], ignore)), 2U);
             EXPECT_EQ(select_first(on_recv(c[0], ignore), on_send(empty, 1, [] {}), on_send(c[1], 1, [] {})), 1U);
-            EXPECT_EQ(select_first(send(empty, 1), send(c[1], 1), recv(empty)).index(), 1U);
-            EXPECT_EQ(select_first(recv(c[2]), timeout(0s)).index(), 1U);
+            EXPECT_EQ(select_first(send_case(empty, 1), send_case(c[1], 1), recv_case(empty)).index(), 1U);
+            EXPECT_EQ(select_first(recv_case(c[2]), timeout_case(0s)).index(), 1U);
         }
     });
 }

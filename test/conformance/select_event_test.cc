@@ -30,12 +30,12 @@ TEST_P(SelectEvent, ASetEventIsReadyAtOnce) {
     rt().run([] {
         event e;
         const chan<int> c;
-        EXPECT_EQ(select(ready(e), otherwise()).index(), 1U);
+        EXPECT_EQ(select(ready_case(e), otherwise()).index(), 1U);
         e.set();
-        EXPECT_EQ(select(recv(c), ready(e), otherwise()).index(), 1U);
+        EXPECT_EQ(select(recv_case(c), ready_case(e), otherwise()).index(), 1U);
         EXPECT_EQ(select(on_recv(c, [](auto) {}), on_event(e, [] {})), 1U);
         e.reset();
-        EXPECT_EQ(select(recv(c), ready(e), timeout(1ms)).index(), 2U);
+        EXPECT_EQ(select(recv_case(c), ready_case(e), timeout_case(1ms)).index(), 2U);
     });
 }
 
@@ -44,7 +44,8 @@ TEST_P(SelectEvent, SetWakesAllSelects) {
     const chan<int> c;
     std::atomic<int> told = 0;
     park(10, [&] {
-        for (int i = 0; i < 10; ++i) rt().go([&] { told += select(recv(c), ready(e), ready(e)).index() != 0; });
+        for (int i = 0; i < 10; ++i)
+            rt().go([&] { told += select(recv_case(c), ready_case(e), ready_case(e)).index() != 0; });
     });
     e.set();
     rt().drain();
@@ -56,7 +57,7 @@ TEST_P(SelectEvent, SetWakesAllSelects) {
 TEST_P(SelectEvent, AResetDoesNotRevokeTheWakeUp) {
     event e;
     std::atomic<bool> told = false;
-    park(1, [&] { rt().go([&] { told = select(ready(e), recv(chan<int>::nil())).index() == 0; }); });
+    park(1, [&] { rt().go([&] { told = select(ready_case(e), recv_case(chan<int>::nil())).index() == 0; }); });
     e.set();
     e.reset();
     rt().drain();
@@ -67,7 +68,7 @@ TEST_P(SelectEvent, ALosingEventCanBeWaitedForAndDestroyed) {
     const chan<int> c;
     std::optional<event> e(std::in_place);
     std::atomic<bool> lost = false;
-    park(1, [&] { rt().go([&] { lost = select(ready(*e), recv(c), ready(*e)).index() == 1; }); });
+    park(1, [&] { rt().go([&] { lost = select(ready_case(*e), recv_case(c), ready_case(*e)).index() == 1; }); });
     c.send(1);
     eventually([&] { return lost.load(); });
     park(1, [&] { rt().go([&] { e->wait(); }); });
@@ -80,7 +81,8 @@ TEST_P(SelectEvent, ACancelledSelectLeavesNoWaiterInTheEvent) {
     event e;
     std::optional<future<ending>> f;
     park(1, [&] {
-        f = rt().async([&] { return ending_of([&] { static_cast<void>(select(ready(e), recv(chan<int>()))); }); });
+        f = rt().async(
+            [&] { return ending_of([&] { static_cast<void>(select(ready_case(e), recv_case(chan<int>()))); }); });
     });
     f->cancel();
     EXPECT_EQ(f->get(), ending::cancelled);
@@ -104,7 +106,7 @@ TEST_P(SelectEvent, AnEventMayBeDestroyedRightAfterTheSelect) {
                 if (also_sends) c.send(1);
                 e->set();
             });
-            if (select(ready(*e), recv(c)).index() == 1) e->wait();
+            if (select(ready_case(*e), recv_case(c)).index() == 1) e->wait();
             mistakes += !e->is_set();
             e->~event();
             std::memset(memory, 0x5a, sizeof memory);
@@ -119,7 +121,7 @@ TEST_P(SelectEvent, APlainThreadMaySelectEvents) {
     event e;
     const chan<int> c;
     std::thread other([&] { rt().run([&] { e.set(); }); });
-    EXPECT_EQ(select(recv(c), ready(e)).index(), 1U);
+    EXPECT_EQ(select(recv_case(c), ready_case(e)).index(), 1U);
     other.join();
 }
 

@@ -31,7 +31,7 @@ TEST_P(SelectFuture, AReadyFutureIsChosenAtOnce) {
         const chan<int> c;
         auto f = async([] { return 1; });
         f.wait();
-        EXPECT_EQ(select(recv(c), ready(f), otherwise()).index(), 1U);
+        EXPECT_EQ(select(recv_case(c), ready_case(f), otherwise()).index(), 1U);
         EXPECT_EQ(select(on_recv(c, [](auto) {}), on_future(f, [] {})), 1U);
         EXPECT_EQ(f.get(), 1);
     });
@@ -56,12 +56,12 @@ TEST_P(SelectFuture, ALosingFutureCanBeWaitedFor) {
     const chan<int> other;
     auto f = rt().async([gate] { return gate.recv().value_or(0); });
     std::atomic<bool> lost = false;
-    park(1, [&] { rt().go([&] { lost = select(ready(f), recv(other), ready(f)).index() == 1; }); });
+    park(1, [&] { rt().go([&] { lost = select(ready_case(f), recv_case(other), ready_case(f)).index() == 1; }); });
     other.send(1);
     rt().run([&] {
         while (!lost) weft::yield();
-        EXPECT_EQ(select(ready(f), otherwise()).index(), 1U);
-        EXPECT_EQ(select(ready(f), timeout(1ms)).index(), 1U);
+        EXPECT_EQ(select(ready_case(f), otherwise()).index(), 1U);
+        EXPECT_EQ(select(ready_case(f), timeout_case(1ms)).index(), 1U);
     });
     gate.send(6);
     EXPECT_EQ(f.get(), 6);
@@ -74,7 +74,7 @@ TEST_P(SelectFuture, TheFirstReadyFutureIsChosen) {
             future<int> f[3];
             for (int i = 0; i < 3; ++i) f[i] = async([g = gates[i]] { return g.recv().value_or(0); });
             go([g = gates[first]] { g.send(1); });
-            EXPECT_EQ(select(ready(f[0]), ready(f[1]), ready(f[2])).index(), first);
+            EXPECT_EQ(select(ready_case(f[0]), ready_case(f[1]), ready_case(f[2])).index(), first);
             for (std::size_t i = 0; i < 3; ++i) {
                 EXPECT_EQ(f[i].is_ready(), i == first);
                 if (i != first) gates[i].send(1);
@@ -87,7 +87,7 @@ TEST_P(SelectFuture, TheFirstReadyFutureIsChosen) {
 TEST_P(SelectFuture, AnExceptionMakesItReady) {
     rt().run([] {
         auto f = async([] { throw std::out_of_range("frayed"); });
-        EXPECT_EQ(select(ready(f), timeout(1h)).index(), 0U);
+        EXPECT_EQ(select(ready_case(f), timeout_case(1h)).index(), 0U);
         EXPECT_THROW(f.get(), std::out_of_range);
     });
 }
@@ -96,7 +96,7 @@ TEST_P(SelectFuture, AnInvalidFutureThrowsWithoutEffect) {
     rt().run([] {
         const chan<int> c(1);
         const future<int> none;
-        EXPECT_THROW(static_cast<void>(select(ready(none), send(c, 1))), std::future_error);
+        EXPECT_THROW(static_cast<void>(select(ready_case(none), send_case(c, 1))), std::future_error);
         EXPECT_EQ(c.len(), 0U);
     });
 }
@@ -105,7 +105,7 @@ TEST_P(SelectFuture, APlainThreadMaySelectFutures) {
     const chan<int> gate;
     auto f = rt().async([gate] { return gate.recv().value_or(0); });
     std::thread other([gate] { gate.send(4); });
-    EXPECT_EQ(select(ready(f), timeout(1h)).index(), 0U);
+    EXPECT_EQ(select(ready_case(f), timeout_case(1h)).index(), 0U);
     EXPECT_EQ(f.get(), 4);
     other.join();
 }
@@ -115,7 +115,8 @@ TEST_P(SelectFuture, SeveralSelectsMayWaitForOneFuture) {
     auto f = rt().async([gate] { gate.recv(); });
     std::atomic<int> told = 0;
     park(12, [&] {
-        for (int i = 0; i < 12; ++i) rt().go([&] { told += select(recv(chan<int>::nil()), ready(f)).index() == 1; });
+        for (int i = 0; i < 12; ++i)
+            rt().go([&] { told += select(recv_case(chan<int>::nil()), ready_case(f)).index() == 1; });
     });
     gate.close();
     rt().drain();
@@ -137,15 +138,15 @@ TEST_P(SelectFuture, AFutureMayBeDestroyedRightAfterTheSelect) {
             });
             switch (random.below(3)) {
                 case 0:
-                    static_cast<void>(select(recv(silent), ready(f)));
+                    static_cast<void>(select(recv_case(silent), ready_case(f)));
                     mistakes += !f.is_ready() || *f.get() != i;
                     break;
                 case 1:
-                    if (select(ready(f), timeout(std::chrono::microseconds(random.below(40)))).index() == 0)
+                    if (select(ready_case(f), timeout_case(std::chrono::microseconds(random.below(40)))).index() == 0)
                         mistakes += *f.get() != i;
                     break;
                 default:
-                    mistakes += select(recv(silent), ready(f), ready(f), otherwise()).index() == 0;
+                    mistakes += select(recv_case(silent), ready_case(f), ready_case(f), otherwise()).index() == 0;
                     break;
             }
         }
@@ -166,7 +167,7 @@ TEST_P(SelectFuture, ResultsRacingWithValuesLoseNothing) {
                 return 2;
             });
             if (i % 2 != 0) go([c] { c.send(1); });
-            const std::size_t first = select(recv(c), ready(f)).index();
+            const std::size_t first = select(recv_case(c), ready_case(f)).index();
             mistakes += first == 0 ? f.get() != 2 : c.recv() != 1 || f.get() != 2;
         }
         return mistakes;

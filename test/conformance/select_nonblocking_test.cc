@@ -126,15 +126,15 @@ TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
     rt().run([] {
         for (const case_state& s : quiet_case_states()) {
             const chan<int> c = s.make();
-            auto r = select(recv(c), otherwise());
+            auto r = select(recv_case(c), otherwise());
             EXPECT_EQ(r.index(), s.receive == readiness::never ? 1U : 0U) << s.name;
             if (r.index() == 0) {
                 EXPECT_EQ(std::get<0>(r).has_value(), s.receive == readiness::now) << s.name;
             }
             if (s.send == readiness::closed) {
-                EXPECT_THROW(static_cast<void>(select(send(c, 7), otherwise())), channel_closed) << s.name;
+                EXPECT_THROW(static_cast<void>(select(send_case(c, 7), otherwise())), channel_closed) << s.name;
             } else {
-                EXPECT_EQ(select(send(s.make(), 7), otherwise()).index(), s.send == readiness::never ? 1U : 0U)
+                EXPECT_EQ(select(send_case(s.make(), 7), otherwise()).index(), s.send == readiness::never ? 1U : 0U)
                     << s.name;
             }
         }
@@ -174,13 +174,13 @@ TEST_P(SelectNonblocking, AWaiterMakesTheOtherSideReady) {
     for (const std::size_t cap : {0U, 1U, 3U}) {
         const chan<int> full = filled_from_100(cap, static_cast<int>(cap));
         park(1, [&] { rt().go([full] { full.send(200); }); });
-        for (std::size_t i = 0; i <= cap; ++i) EXPECT_EQ(select(recv(full), otherwise()).index(), 0U);
-        EXPECT_EQ(select(recv(full), otherwise()).index(), 1U);
+        for (std::size_t i = 0; i <= cap; ++i) EXPECT_EQ(select(recv_case(full), otherwise()).index(), 0U);
+        EXPECT_EQ(select(recv_case(full), otherwise()).index(), 1U);
 
         const chan<int> empty(cap);
         std::atomic<int> got = 0;
         park(1, [&] { rt().go([empty, &got] { got = empty.recv().value_or(-1); }); });
-        EXPECT_EQ(select(send(empty, 5), otherwise()).index(), 0U);
+        EXPECT_EQ(select(send_case(empty, 5), otherwise()).index(), 0U);
         EXPECT_EQ(empty.len(), 0U) << "handed over, not buffered";
         rt().drain();
         EXPECT_EQ(got, 5);
@@ -198,7 +198,7 @@ TEST_P(SelectNonblocking, OtherwiseIsNeverChosenIfAChannelIsAlwaysReady) {
         int mistakes = 0;
         for (int i = 0; i < rounds; ++i) {
             a.send(1);
-            go([a, b, answers] { answers.send(select(recv(a), recv(b), otherwise()).index() != 2); });
+            go([a, b, answers] { answers.send(select(recv_case(a), recv_case(b), otherwise()).index() != 2); });
             b.send(1);
             static_cast<void>(a.try_recv());
             mistakes += answers.recv() != true;
@@ -219,7 +219,7 @@ TEST_P(SelectNonblocking, IsAtomicWithRespectToAClose) {
             const chan<int> a(1);
             const chan<int> b;
             a.send(1);
-            go([a, b, answers] { answers.send(select(recv(a), recv(b), otherwise()).index() != 2); });
+            go([a, b, answers] { answers.send(select(recv_case(a), recv_case(b), otherwise()).index() != 2); });
             b.close();
             static_cast<void>(a.try_recv());
             mistakes += answers.recv() != true;
@@ -240,7 +240,7 @@ TEST_P(SelectNonblocking, IsAtomicBetweenPlainThreads) {
     std::thread prober([&] {
         for (int i = 1; i <= rounds; ++i) {
             busily([&] { return begun >= i; });
-            mistakes += select(recv(a), recv(b), otherwise()).index() == 2;
+            mistakes += select(recv_case(a), recv_case(b), otherwise()).index() == 2;
             answered = i;
         }
     });
@@ -266,7 +266,7 @@ TEST_P(SelectNonblocking, ASendSucceedsIfAChannelAlwaysHasRoom) {
         int mistakes = 0;
         for (int i = 0; i < rounds; ++i) {
             b.send(1);  // `a` has room
-            go([a, b, answers] { answers.send(select(send(a, 2), send(b, 2), otherwise()).index() != 2); });
+            go([a, b, answers] { answers.send(select(send_case(a, 2), send_case(b, 2), otherwise()).index() != 2); });
             static_cast<void>(b.try_recv());   // Both have room.
             static_cast<void>(a.try_send(1));  // `b` has room
             mistakes += answers.recv() != true;

@@ -83,7 +83,7 @@ void send_with_timeouts(const four_channels& c, int from, int each) {
     std::size_t at = 0;
     for (int i = 0; i < 4 * each; at = (at + 1) % 4) {
         if (done[at] == each) continue;
-        if (select(send(c[at], from + i), timeout(20us)).index() != 0) continue;
+        if (select(send_case(c[at], from + i), timeout_case(20us)).index() != 0) continue;
         ++done[at];
         ++i;
     }
@@ -94,7 +94,7 @@ void receive_with_timeouts(const four_channels& c, int each, tally& seen) {
     std::size_t at = 3;
     for (int i = 0; i < 4 * each; at = (at + 3) % 4) {
         if (done[at] == each) continue;
-        auto r = select(recv(c[at]), timeout(20us), recv(chan<int>::nil()));
+        auto r = select(recv_case(c[at]), timeout_case(20us), recv_case(chan<int>::nil()));
         if (r.index() != 0) continue;
         seen.mark(static_cast<std::size_t>(std::get<0>(r).value_or(-1)));
         ++done[at];
@@ -226,15 +226,15 @@ TEST_P(SelectStress, ASelectAlwaysMeetsAPlainOperation) {
             }
         },
         [](const chan<int>& c, const chan<int>& d) {
-            auto r = select(recv(c), recv(d));
+            auto r = select(recv_case(c), recv_case(d));
             return r.index() == 0 ? std::get<0>(r).value_or(-1) : -2;
         },
         [](const chan<int>& c, const chan<int>& d) {
-            auto r = select(send(d, 1), recv(c), send(d, 1));
+            auto r = select(send_case(d, 1), recv_case(c), send_case(d, 1));
             return r.index() == 1 ? std::get<1>(r).value_or(-1) : -2;
         },
         [](const chan<int>& c, const chan<int>& d) {
-            auto r = select(recv(c), send(d, 1), recv(c), recv(d));
+            auto r = select(recv_case(c), send_case(d, 1), recv_case(c), recv_case(d));
             return r.index() == 0 ? std::get<0>(r).value_or(-1) : r.index() == 2 ? std::get<2>(r).value_or(-1) : -2;
         },
         [](const chan<int>& c, const chan<int>&) { return c.recv_for(1h).value.value_or(-1); },
@@ -246,9 +246,11 @@ TEST_P(SelectStress, ASelectAlwaysMeetsAPlainOperation) {
                 if (!weft::yield()) std::this_thread::yield();
             }
         },
-        [](const chan<int>& c, const chan<int>& e, int v) { static_cast<void>(select(send(c, int{v}), recv(e))); },
         [](const chan<int>& c, const chan<int>& e, int v) {
-            static_cast<void>(select(send(e, 0), send(c, int{v}), recv(e), send(c, int{v})));
+            static_cast<void>(select(send_case(c, int{v}), recv_case(e)));
+        },
+        [](const chan<int>& c, const chan<int>& e, int v) {
+            static_cast<void>(select(send_case(e, 0), send_case(c, int{v}), recv_case(e), send_case(c, int{v})));
         },
     };
     rt().run([&] {

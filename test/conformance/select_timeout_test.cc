@@ -36,7 +36,7 @@ int early_or_wrong(steady_clock::duration limit) {
     wrong += select(on_recv(c, [](auto) {}), on_send(c, 1, [] {}), on_timeout(limit, [] {})) != 2;
     wrong += steady_clock::now() - start < limit;
     start = steady_clock::now();
-    wrong += select(timeout(limit), recv(nil)).index() != 0;
+    wrong += select(timeout_case(limit), recv_case(nil)).index() != 0;
     wrong += steady_clock::now() - start < limit;
     start = steady_clock::now();
     wrong += select(on_timeout(start + limit, [] {})) != 0;
@@ -57,9 +57,9 @@ TEST_P(SelectTimeout, TheEarliestOfSeveralTimeoutsCounts) {
         EXPECT_EQ(select(on_timeout(1h, [] {}), on_timeout(1ms, [] {}), on_recv(c, [](auto) {}), on_timeout(2h, [] {})),
                   1U);
         EXPECT_EQ(select(on_timeout(1ms, [] {}), on_timeout(1h, [] {})), 0U);
-        EXPECT_EQ(select(timeout(std::chrono::hours::max()), timeout(0s)).index(), 1U);
+        EXPECT_EQ(select(timeout_case(std::chrono::hours::max()), timeout_case(0s)).index(), 1U);
         const auto when = steady_clock::now() + 1ms;
-        EXPECT_EQ(select(timeout(when), timeout(when)).index(), 0U);
+        EXPECT_EQ(select(timeout_case(when), timeout_case(when)).index(), 0U);
     });
 }
 
@@ -69,8 +69,8 @@ TEST_P(SelectTimeout, AReadyCasePrecedesAnExpiredTimeout) {
         const chan<int> c(1);
         for (int i = 0; i < rounds; ++i) {
             c.send(1);
-            ASSERT_EQ(select(timeout(0s), recv(c), timeout(-1s)).index(), 1U);
-            ASSERT_EQ(select(timeout(steady_clock::time_point::min()), send(c, 1)).index(), 1U);
+            ASSERT_EQ(select(timeout_case(0s), recv_case(c), timeout_case(-1s)).index(), 1U);
+            ASSERT_EQ(select(timeout_case(steady_clock::time_point::min()), send_case(c, 1)).index(), 1U);
             ASSERT_TRUE(c.try_recv());
         }
     });
@@ -80,8 +80,8 @@ TEST_P(SelectTimeout, OtherwisePrecedesAFutureTimeout) {
     rt().run([] {
         const chan<int> c;
         const auto start = steady_clock::now();
-        EXPECT_EQ(select(recv(c), timeout(1h), otherwise()).index(), 2U);
-        EXPECT_EQ(select(otherwise(), timeout(std::chrono::hours::max())).index(), 0U);
+        EXPECT_EQ(select(recv_case(c), timeout_case(1h), otherwise()).index(), 2U);
+        EXPECT_EQ(select(otherwise(), timeout_case(std::chrono::hours::max())).index(), 0U);
         EXPECT_LT(steady_clock::now() - start, 1h);
     });
 }
@@ -95,7 +95,7 @@ TEST_P(SelectTimeout, TimesBeyondTheClockMeanForEver) {
                 weft::yield();
                 c.send(1);
             });
-            return select(recv(c), timeout(limit)).index() == 0;
+            return select(recv_case(c), timeout_case(limit)).index() == 0;
         };
         EXPECT_TRUE(answered(std::chrono::hours::max()));
         EXPECT_TRUE(answered(std::chrono::nanoseconds::max()));
@@ -112,7 +112,7 @@ TEST_P(SelectTimeout, TimesBelowTheClockCountAsPast) {
     using std::chrono::duration;
     rt().run([] {
         const chan<int> c;
-        const auto past = [&c](auto limit) { return select(recv(c), timeout(limit)).index() == 1; };
+        const auto past = [&c](auto limit) { return select(recv_case(c), timeout_case(limit)).index() == 1; };
         EXPECT_TRUE(past(std::chrono::hours::min()));
         EXPECT_TRUE(past(duration<double>(-1e300)));
         EXPECT_TRUE(past(-duration<double>(std::numeric_limits<double>::infinity())));
@@ -126,7 +126,7 @@ TEST_P(SelectTimeout, ATimedOutSelectIsNotServed) {
     rt().run([] {
         const chan<int> c;
         for (int i = 0; i < 3; ++i) {
-            EXPECT_EQ(select(recv(c), send(c, 1), recv(c), timeout(300us)).index(), 3U);
+            EXPECT_EQ(select(recv_case(c), send_case(c, 1), recv_case(c), timeout_case(300us)).index(), 3U);
             EXPECT_EQ(c.try_send(1), chan_status::would_block);
             EXPECT_EQ(c.try_recv().status, chan_status::would_block);
         }
@@ -144,8 +144,9 @@ protected:
         prng random(static_cast<uint64_t>(from) + 1);
         for (int i = from; i < from + each; ++i) {
             const auto limit = std::chrono::microseconds(random.below(30));
-            const bool done = random.one_in(2) ? select(send(a, int{i}), timeout(limit), send(b, int{i})).index() != 1
-                                               : select(send(b, int{i}), timeout(limit)).index() != 1;
+            const bool done = random.one_in(2)
+                                  ? select(send_case(a, int{i}), timeout_case(limit), send_case(b, int{i})).index() != 1
+                                  : select(send_case(b, int{i}), timeout_case(limit)).index() != 1;
             if (done) sent.mark(static_cast<std::size_t>(i));
         }
     }

@@ -35,8 +35,9 @@ using box = std::unique_ptr<int>;
 
 const chan<int> some_ints;
 const chan<box> some_boxes;
-static_assert(std::is_same_v<decltype(select(recv(some_ints), send(some_ints, 1), recv(some_boxes), timeout(1s))),
-                             std::variant<std::optional<int>, std::monostate, std::optional<box>, std::monostate>>);
+static_assert(std::is_same_v<
+              decltype(select(recv_case(some_ints), send_case(some_ints, 1), recv_case(some_boxes), timeout_case(1s))),
+              std::variant<std::optional<int>, std::monostate, std::optional<box>, std::monostate>>);
 static_assert(std::is_same_v<decltype(select(on_recv(some_ints, [](auto) {}))), std::size_t>);
 static_assert(std::is_same_v<decltype(select()), std::size_t>);
 
@@ -63,7 +64,7 @@ TEST_P(SelectValues, ALosingSendKeepsItsValue) {
         const chan<box> open(1);
         box loser = std::make_unique<int>(1);
         box winner = std::make_unique<int>(2);
-        EXPECT_EQ(select(send(full, std::move(loser)), send(open, std::move(winner))).index(), 1U);
+        EXPECT_EQ(select(send_case(full, std::move(loser)), send_case(open, std::move(winner))).index(), 1U);
         ASSERT_NE(loser, nullptr);
         EXPECT_EQ(*loser, 1);
         EXPECT_EQ(winner, nullptr);
@@ -110,7 +111,7 @@ TEST_P(SelectValues, AnLvalueIsCopiedAndStays) {
     rt().run([] {
         const std::string text = "a text that is long enough to be allocated";
         const chan<std::string> c(2);
-        EXPECT_EQ(select(send(c, text)).index(), 0U);
+        EXPECT_EQ(select(send_case(c, text)).index(), 0U);
         EXPECT_EQ(select(on_send(c, text, [] {})), 0U);
         EXPECT_EQ(c.recv(), text);
         EXPECT_EQ(c.recv(), text);
@@ -140,7 +141,8 @@ TEST_P(SelectValues, NoValueIsLostOrDestroyedTwice) {
         all.go([&] {
             for (int i = 0; i < rounds; ++i) {
                 tracked t(i);
-                const auto r = select(send(a, std::move(t)), send(b, std::move(t)), send(c, std::move(t)));
+                const auto r =
+                    select(send_case(a, std::move(t)), send_case(b, std::move(t)), send_case(c, std::move(t)));
                 EXPECT_EQ(t.value, tracked::nothing) << r.index();
             }
             for (const auto& x : {a, b, c}) x.close();
@@ -180,8 +182,10 @@ TEST_P(SelectValues, ChannelsAndValuesAreEvaluatedOnce) {
                 ++evaluated[which];
                 return static_cast<int>(10 * which);
             };
-            EXPECT_EQ(select(recv(note(0, in)), send(note(1, out), value(2)), send(note(3, second), value(4))).index(),
-                      ready);
+            EXPECT_EQ(
+                select(recv_case(note(0, in)), send_case(note(1, out), value(2)), send_case(note(3, second), value(4)))
+                    .index(),
+                ready);
             EXPECT_EQ(evaluated, (std::array{1, 1, 1, 1, 1}));
             if (ready == 1) {
                 EXPECT_EQ(out.recv(), 20);
@@ -301,9 +305,10 @@ TEST_P(SelectValues, ViewsSelectLikeTheirChannels) {
         const int lvalue = 8;
         EXPECT_EQ(select(on_recv(out, [](auto) {}), on_send(in, 7, [] {})), 1U);
         EXPECT_EQ(select(on_recv(out, [](auto v) { EXPECT_EQ(v, 7); }), on_send(in, 7, [] {})), 0U);
-        EXPECT_EQ(select(recv(out), send(in, lvalue)).index(), 1U);
-        EXPECT_EQ(std::get<0>(select(recv(out), send(in, 9))), 8);
-        EXPECT_EQ(select(send(send_chan<int>(chan<int>::nil()), 1), recv(recv_chan<int>(chan<int>::nil())), otherwise())
+        EXPECT_EQ(select(recv_case(out), send_case(in, lvalue)).index(), 1U);
+        EXPECT_EQ(std::get<0>(select(recv_case(out), send_case(in, 9))), 8);
+        EXPECT_EQ(select(send_case(send_chan<int>(chan<int>::nil()), 1), recv_case(recv_chan<int>(chan<int>::nil())),
+                         otherwise())
                       .index(),
                   2U);
     });
@@ -319,7 +324,7 @@ TEST_P(SelectValues, TemporaryHandlesLiveAsLongAsTheCall) {
             });
             return recv_chan<int>(c);
         };
-        EXPECT_EQ(std::get<0>(select(recv(feed()), timeout(1h))), 3);
+        EXPECT_EQ(std::get<0>(select(recv_case(feed()), timeout_case(1h))), 3);
     });
 }
 
@@ -333,8 +338,8 @@ TEST_P(SelectValues, CasesMayHaveDifferentTypes) {
         for (int g = 0; g < 2; ++g) {
             go([=] {
                 for (int i = 0; i < each; ++i) {
-                    static_cast<void>(select(send(ints, 1), send(texts, std::string(100, 'x')),
-                                             send(boxes, std::make_unique<int>(1)), send(nothing, {})));
+                    static_cast<void>(select(send_case(ints, 1), send_case(texts, std::string(100, 'x')),
+                                             send_case(boxes, std::make_unique<int>(1)), send_case(nothing, {})));
                 }
             });
         }

@@ -255,7 +255,7 @@ TEST_P(Semaphore, AWaiterOfAStoppedRuntimeIsRemoved) {
         rt().go([&] { s.acquire(); });
         rt().go([&] { (void)s.try_acquire_for(1h); });
     });
-    EXPECT_EQ(rt().stop(), 2U);
+    EXPECT_EQ(rt().abandon(), 2U);
     s.release();
     EXPECT_TRUE(s.try_acquire());
     EXPECT_FALSE(s.try_acquire());
@@ -275,7 +275,7 @@ TEST(SemaphoreOfAStoppedRuntime, AnAbandonedWaitersUnitIsReturned) {
     eventually([&] { return computes.load(); });
     s.release();
     EXPECT_FALSE(s.try_acquire());
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     EXPECT_TRUE(s.try_acquire());
 }
 
@@ -295,7 +295,7 @@ TEST(SemaphoreOfAStoppedRuntime, AnAbandonedWaitersUnitServesTheNextWaiter) {
     });
     eventually([&] { return computes.load(); });
     s.release();
-    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_EQ(rt.abandon(), 1U);
     other.drain();
     EXPECT_FALSE(s.try_acquire());
 }

@@ -167,7 +167,7 @@ TEST(SignalsDeathTest, AFaultReachesEarlierAndLaterHandlers) {
             ::sigaction(SIGSEGV, &second, &replaced);
             ::mprotect(guarded_page, 4096, PROT_NONE);
             rt.run([] { *static_cast<volatile int*>(guarded_page) = 1; });
-            rt.stop();
+            rt.abandon();
             ::_exit(reached_first && seen_before == 2 && seen_after == 1 ? 7 : 1);
         },
         ::testing::ExitedWithCode(7), "^$");
@@ -191,7 +191,7 @@ TEST(SignalsDeathTest, ABusErrorReachesAnEarlierHandler) {
             ::sigaction(SIGBUS, &first, nullptr);
             runtime rt({.procs = 1});
             rt.run([&] { *static_cast<volatile int*>(page) = 1; });
-            rt.stop();
+            rt.abandon();
             ::_exit(seen_before == 1 ? 7 : 1);
         },
         ::testing::ExitedWithCode(7), "^$");

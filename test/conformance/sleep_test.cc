@@ -154,7 +154,7 @@ TEST_P(Sleep, TimesBeyondTheClockNeverCome) {
         rt().go([&woken] { sleep_until(system_clock::time_point::max()), ++woken; });
     });
     rt().run([] { sleep_for(5ms); });  // time in which due timers would fire
-    EXPECT_EQ(rt().stop(), 6U);
+    EXPECT_EQ(rt().abandon(), 6U);
     EXPECT_EQ(woken, 0);
 }
 

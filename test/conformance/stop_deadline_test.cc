@@ -45,10 +45,10 @@ struct counted {
 };
 
 TEST_P(StopDeadline, AnUnusedRuntimeStops) {
-    const stop_outcome done = rt().stop(1s);
+    const stop_outcome done = rt().shutdown(1s);
     EXPECT_EQ(done.drained + done.cancelled + done.abandoned + done.stragglers, 0U);
     EXPECT_FALSE(rt().running());
-    EXPECT_EQ(rt().stop(1s).abandoned, 0U);  // again: nothing to do
+    EXPECT_EQ(rt().shutdown(1s).abandoned, 0U);  // again: nothing to do
 }
 
 TEST_P(StopDeadline, EveryCancellationPointEndsAndUnwinds) {
@@ -90,7 +90,7 @@ TEST_P(StopDeadline, EveryCancellationPointEndsAndUnwinds) {
         start([&] { never_set.wait(); });
         start([&] { (void)result.get(); });
     });
-    const stop_outcome done = rt().stop(10s);
+    const stop_outcome done = rt().shutdown(10s);
     EXPECT_EQ(done.drained, 14U);
     EXPECT_GE(done.cancelled, 14U);
     EXPECT_EQ(done.abandoned, 0U);
@@ -119,7 +119,7 @@ TEST_P(StopDeadline, TheExceptionIsCancelled) {
             }
         });
     });
-    rt().stop(10s);
+    rt().shutdown(10s);
     EXPECT_EQ(caught, 1);
 }
 
@@ -127,7 +127,7 @@ TEST_P(StopDeadline, ErrorCodesReportTheCancellation) {
     const chan<int> c;
     std::error_code why;
     park(1, [&] { rt().go([&] { (void)c.recv(why); }); });
-    rt().stop(10s);
+    rt().shutdown(10s);
     EXPECT_EQ(why, make_error_code(errc::cancelled));
 }
 
@@ -144,7 +144,7 @@ TEST_P(StopDeadline, EveryLaterWaitIsCancelled) {
             }
         });
     });
-    EXPECT_GE(rt().stop(10s).cancelled, 1U);
+    EXPECT_GE(rt().shutdown(10s).cancelled, 1U);
     EXPECT_EQ(caught, 3);
 }
 
@@ -161,7 +161,7 @@ TEST_P(StopDeadline, AShieldProtectsAWait) {
         });
         rt().go([&] { shield([&] { said += goodbye.recv().value_or(0); }); });
     });
-    const stop_outcome done = rt().stop(10s);
+    const stop_outcome done = rt().shutdown(10s);
     EXPECT_EQ(done.drained, 2U);
     EXPECT_EQ(said, 2);
 }
@@ -183,7 +183,7 @@ TEST_P(StopDeadline, ADestructorMayWaitDuringUnwinding) {
             sleep_for(1h);
         });
     });
-    rt().stop(10s);
+    rt().shutdown(10s);
     EXPECT_EQ(done, 1);
 }
 
@@ -202,7 +202,7 @@ TEST_P(StopDeadline, LocksAndJoinsAreNotCancelled) {
         m.unlock();
         group.done();
     });
-    const stop_outcome done = rt().stop(10s);
+    const stop_outcome done = rt().shutdown(10s);
     later.join();
     EXPECT_EQ(done.drained, 2U);
     EXPECT_EQ(done.cancelled, 0U);
@@ -216,7 +216,7 @@ TEST_P(StopDeadline, AbandonsRemainingGreenThreadsAtTheDeadline) {
     std::atomic<int> went_on = 0;
     park(1, [&] { rt().go([&] { m.lock(), ++went_on; }); });
     const auto began = std::chrono::steady_clock::now();
-    const stop_outcome done = rt().stop(20ms);
+    const stop_outcome done = rt().shutdown(20ms);
     EXPECT_GE(std::chrono::steady_clock::now() - began, 20ms);
     EXPECT_EQ(done.abandoned, 1U);
     EXPECT_EQ(done.stragglers, 0U);
@@ -243,7 +243,7 @@ TEST_P(StopDeadline, ScopesAndTheirTokensAreCancelled) {
         });
     });
     eventually([&] { return rt().stats().parks >= 3 && (computes || !has_room); });
-    const stop_outcome done = rt().stop(10s);
+    const stop_outcome done = rt().shutdown(10s);
     EXPECT_EQ(done.abandoned, 0U);
     EXPECT_EQ(stopped, has_room ? 1 : 0);
 }
@@ -260,7 +260,7 @@ TEST_P(StopDeadline, ThrowIfCancelledEndsAComputation) {
         }
     });
     eventually([&] { return computes.load(); });
-    EXPECT_EQ(rt().stop(10s).drained, 1U);
+    EXPECT_EQ(rt().shutdown(10s).drained, 1U);
     EXPECT_EQ(unwound, 1);
 }
 
@@ -270,7 +270,7 @@ TEST_P(StopDeadline, AFutureRethrowsTheCancellation) {
         return 1;
     });
     eventually([&] { return rt().stats().parks == 1; });
-    rt().stop(10s);
+    rt().shutdown(10s);
     EXPECT_THROW(f.get(), cancelled);
 }
 
@@ -299,7 +299,7 @@ TEST_P(StopDeadline, ManyCommunicatingGreenThreadsEnd) {
             });
         }
         sleep_for(1ms);
-        const stop_outcome done = rt().stop(30s);
+        const stop_outcome done = rt().shutdown(30s);
         EXPECT_EQ(done.drained, 100U);
         EXPECT_EQ(done.abandoned, 0U);
         EXPECT_EQ(unwound, 100);
@@ -321,7 +321,7 @@ TEST_P(StopDeadline, ItsGreenThreadsMayStartOthersWhileItDrains) {
         });
     });
     const unsigned before = rt().procs();
-    EXPECT_EQ(rt().stop(patience()).abandoned, 0U);
+    EXPECT_EQ(rt().shutdown(patience()).abandoned, 0U);
     EXPECT_EQ(cleaned, 2);
     EXPECT_EQ(procs, before);
 }
@@ -350,7 +350,7 @@ TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
         }
         go_on.set();
     });
-    const stop_outcome done = rt().stop(patience());
+    const stop_outcome done = rt().shutdown(patience());
     feeder.join();
     EXPECT_EQ(started, 100);
     EXPECT_EQ(ran, 100);
@@ -373,7 +373,7 @@ TEST_P(StopDeadline, AnAcceptedGIsWaitedForEvenAtTheEnd) {
             }
         });
         eventually([&] { return begun.load(); });
-        const stop_outcome done = rt().stop(patience());
+        const stop_outcome done = rt().shutdown(patience());
         feeder.join();
         EXPECT_EQ(done.abandoned, 0U);
         EXPECT_EQ(ran, accepted);
@@ -384,7 +384,7 @@ TEST_P(StopDeadline, AnAcceptedGIsWaitedForEvenAtTheEnd) {
 
 TEST_P(StopDeadline, ItStartsAgain) {
     park(1, [&] { rt().go([] { sleep_for(1h); }); });
-    rt().stop(10s);
+    rt().shutdown(10s);
     rt().start();
     EXPECT_EQ(rt().run([] {
         sleep_for(1ms);
@@ -422,7 +422,7 @@ void expect_left_behind(unsigned procs, auto straggle, auto release, const char*
     });
     eventually([&] { return is_there.load(); });
     stop_outcome done;
-    const std::string text = stderr_of([&] { done = rt->stop(20ms); });
+    const std::string text = stderr_of([&] { done = rt->shutdown(20ms); });
     EXPECT_EQ(done.stragglers, 1U) << text;
     EXPECT_EQ(done.abandoned, 1U);
     EXPECT_NE(text.find("\"straggler\""), std::string::npos) << text;
@@ -491,7 +491,7 @@ TEST_P(Stragglers, GsStartedByAReturningStragglerAreAbandoned) {
     eventually([&] { return is_there.load(); });
     const std::size_t threads = resources::now().threads;
     stop_outcome done;
-    static_cast<void>(stderr_of([&] { done = rt.stop(20ms); }));
+    static_cast<void>(stderr_of([&] { done = rt.shutdown(20ms); }));
     EXPECT_EQ(done.stragglers, 1U);
     enough = true;
     eventually([&] { return has_started.load(); });
@@ -521,7 +521,7 @@ TEST_P(Stragglers, PinnedStragglersMayEndOneByOne) {
     }
     for (const auto& thread : threads) eventually([&] { return thread != 0; });
     stop_outcome done;
-    const std::string text = stderr_of([&] { done = rt.stop(20ms); });
+    const std::string text = stderr_of([&] { done = rt.shutdown(20ms); });
     EXPECT_EQ(done.stragglers, count) << text;
     for (const auto& thread : threads) {
         ++over;
@@ -588,7 +588,7 @@ TEST(StragglerWithoutAG, AHangingMonitorIsReported) {
     runtime rt({.procs = 2, .name = "held"});
     const pid_t monitor = held.hold_up("held-sysmon");
     stop_outcome done;
-    const std::string text = stderr_of([&] { done = rt.stop(20ms); });
+    const std::string text = stderr_of([&] { done = rt.shutdown(20ms); });
     EXPECT_EQ(done.stragglers, 1U) << text;
     EXPECT_NE(text.find(std::to_string(monitor) + ", its monitor"), std::string::npos) << text;
     EXPECT_FALSE(rt.running());
@@ -610,7 +610,7 @@ TEST_P(Stragglers, SlowThreadsAreNotStragglers) {
         may_go_on = true;
     });
     stop_outcome done;
-    const std::string text = stderr_of([&] { done = rt.stop(20ms); });
+    const std::string text = stderr_of([&] { done = rt.shutdown(20ms); });
     EXPECT_EQ(done.stragglers, 0U) << text;
     EXPECT_TRUE(may_go_on);
     later.join();

@@ -62,7 +62,7 @@ TEST_P(TimerBasic, AfterTicksOnce) {
         const auto tick = c.recv();
         EXPECT_GE(steady_clock::now() - start, 2ms);
         EXPECT_GE(*tick - start, 2ms);
-        EXPECT_EQ(c.recv_for(3ms).status, chan_status::timeout);
+        EXPECT_EQ(c.recv_for(3ms).status, chan_status::timed_out);
         EXPECT_FALSE(c.closed());
     });
     EXPECT_EQ(pending_timers(rt()), 0U);
@@ -173,12 +173,12 @@ TEST_P(TimerBasic, ASelectMayReceiveATick) {
     rt().run([] {
         const chan<int> other;
         const timer soon(1ms);
-        const auto first = weft::select(weft::recv(other), weft::recv(soon.chan()));
+        const auto first = weft::select(weft::recv_case(other), weft::recv_case(soon.chan()));
         EXPECT_EQ(first.index(), 1U);
 
         const timer late(1h);
         go([other] { other.send(7); });
-        const auto second = weft::select(weft::recv(other), weft::recv(late.chan()));
+        const auto second = weft::select(weft::recv_case(other), weft::recv_case(late.chan()));
         EXPECT_EQ(second.index(), 0U);
         EXPECT_EQ(std::get<0>(second), 7);
     });

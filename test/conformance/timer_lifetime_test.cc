@@ -83,7 +83,7 @@ TEST_P(TimerLifetime, AnUnreceivedTickOutlivesItsTimer) {
         later.recv();
         t.reset();
         EXPECT_EQ(c.try_recv().status, chan_status::ok);
-        EXPECT_EQ(c.recv_for(1ms).status, chan_status::timeout);
+        EXPECT_EQ(c.recv_for(1ms).status, chan_status::timed_out);
     });
 }
 
@@ -97,14 +97,14 @@ TEST_P(TimerLifetime, ADroppedTimerSendsNoTick) {
             t.reset();
             in_time = std::chrono::steady_clock::now() < due;
             const chan_status status = c.recv_for(4ms).status;
-            EXPECT_TRUE(status == chan_status::timeout || !in_time);
+            EXPECT_TRUE(status == chan_status::timed_out || !in_time);
         }
         std::optional<ticker> every(std::in_place, 100us);
         const auto ticks = every->chan();
         ticks.recv();
         every.reset();
         static_cast<void>(ticks.try_recv());  // one may have waited
-        EXPECT_EQ(ticks.recv_for(2ms).status, chan_status::timeout);
+        EXPECT_EQ(ticks.recv_for(2ms).status, chan_status::timed_out);
     });
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
@@ -171,12 +171,12 @@ TEST_P(TimerLifetime, AStoppedRuntimeStopsItsTimers) {
         after_func(1h, [&ran, held = tracked(2)] { ++ran; }).detach();
     });
     EXPECT_EQ(tracked::alive(), before + 2);
-    EXPECT_EQ(rt().stop(), 0U);
+    EXPECT_EQ(rt().abandon(), 0U);
     EXPECT_EQ(tracked::alive(), before + 1) << "nobody can start the detached one again";
 
     EXPECT_FALSE(t.stop());
     EXPECT_FALSE(f.stop());
-    EXPECT_EQ(c->recv_for(1ms).status, chan_status::timeout);
+    EXPECT_EQ(c->recv_for(1ms).status, chan_status::timed_out);
     EXPECT_EQ(ran, 0);
 
     // A reset moves them to their caller's runtime.
@@ -199,7 +199,7 @@ TEST_P(TimerLifetime, ATickBeforeTheStopCanStillBeReceived) {
     const uint64_t fired = rt().stats().timers_fired;
     const auto c = rt().run([] { return after(1us); });
     eventually([&] { return rt().stats().timers_fired > fired; });
-    rt().stop();
+    rt().abandon();
     EXPECT_EQ(c.try_recv().status, chan_status::ok);
 }
 
@@ -220,7 +220,7 @@ TEST_P(TimerLifetime, ARuntimeMayBeStoppedWhileTimersFire) {
                 }
             });
             if (round % 3 == 0) eventually([&] { return ran > 10; });
-            rt().stop();  // those that have not run are destroyed
+            rt().abandon();  // those that have not run are destroyed
             const int then = ran;
             for (timer& t : timers) t.stop();
             EXPECT_EQ(ran, then);
@@ -255,7 +255,7 @@ TEST_P(TimerLifetime, ARuntimeMayBeStoppedWhilePlainThreadsUseItsTimers) {
             }
         });
         eventually([&] { return started.load(); });
-        rt().stop();
+        rt().abandon();
         user.join();
         timers.clear();
         rt().start();

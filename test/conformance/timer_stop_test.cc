@@ -140,7 +140,7 @@ TEST_P(TimerStop, TheResultOfStopAgreesWithReceivedTicks) {
         const chan<int> over;
         wait_group all;
         all.go([&, c = t.chan()] {
-            while (weft::select(weft::recv(over), weft::recv(c)).index() == 1) ++received;
+            while (weft::select(weft::recv_case(over), weft::recv_case(c)).index() == 1) ++received;
         });
         prng random(seed);
         t.stop();
@@ -165,7 +165,7 @@ TEST_P(TimerStop, TheResultOfResetAgreesWithReceivedTicks) {
         const chan<int> over;
         wait_group all;
         all.go([&, c = t.chan()] {
-            while (weft::select(weft::recv(over), weft::recv(c)).index() == 1) ++received;
+            while (weft::select(weft::recv_case(over), weft::recv_case(c)).index() == 1) ++received;
         });
         prng random(seed);
         for (int i = 0; i < rounds; ++i) {

@@ -76,7 +76,7 @@ TEST_P(TimerStorm, SharedTimersTickUnlessPrevented) {
         for (int i = 0; i < timers; ++i) {
             shared.push_back(std::make_unique<timer>(1h));
             receivers.go([&, c = shared.back()->chan()] {
-                while (weft::select(weft::recv(over), weft::recv(c)).index() == 1) ++received;
+                while (weft::select(weft::recv_case(over), weft::recv_case(c)).index() == 1) ++received;
             });
         }
         wait_group all;
@@ -144,7 +144,7 @@ TEST_P(TimerStorm, TimersSleepersAndDeadlinesDoNotDisturbEachOther) {
                             sleep_for(delay);
                             break;
                         case 1:
-                            wrong += never.recv_for(delay).status != chan_status::timeout;
+                            wrong += never.recv_for(delay).status != chan_status::timed_out;
                             break;
                         default:
                             wrong += *after(delay).recv() < start + delay;

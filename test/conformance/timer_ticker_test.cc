@@ -111,7 +111,7 @@ TEST_P(TimerTicker, ResettingChangesThePeriod) {
         EXPECT_GE(first, start + 3ms);
         EXPECT_EQ((*c.recv() - first) % 3ms, 0ns);
         every.reset(1h);
-        EXPECT_EQ(c.recv_for(6ms).status, chan_status::timeout);
+        EXPECT_EQ(c.recv_for(6ms).status, chan_status::timed_out);
     });
 }
 
@@ -133,11 +133,11 @@ TEST_P(TimerTicker, APeriodOfZeroOrLessIsRefused) {
 TEST_P(TimerTicker, APeriodBeyondTheClockNeverTicks) {
     rt().run([] {
         ticker every(std::chrono::hours::max());
-        EXPECT_EQ(every.chan().recv_for(2ms).status, chan_status::timeout);
+        EXPECT_EQ(every.chan().recv_for(2ms).status, chan_status::timed_out);
         every.reset(1ms);
         EXPECT_TRUE(every.chan().recv().has_value());
         every.reset(std::chrono::nanoseconds::max());
-        EXPECT_EQ(every.chan().recv_for(2ms).status, chan_status::timeout);
+        EXPECT_EQ(every.chan().recv_for(2ms).status, chan_status::timed_out);
     });
 }
 

@@ -269,7 +269,7 @@ TEST_P(WaitFd, IsACaseOfASelect) {
         EXPECT_EQ(choose(), 0U);  // nothing has been read
         ends.take();
         EXPECT_EQ(choose(), 2U);
-        EXPECT_EQ(select(writable(near), recv(values)).index(), 0U);
+        EXPECT_EQ(select(writable_case(near), recv_case(values)).index(), 0U);
         EXPECT_EQ(select(on_readable(near, [] {}), on_timeout(1ms, [] {})), 1U);
     });
 }
@@ -461,7 +461,7 @@ TEST(WaitFdAtTheEnd, AnAbandonedWaiterPassesItsEdgeOn) {
                 std::this_thread::sleep_for(1ms);
                 ends = true;
             });
-            rt.stop();
+            rt.abandon();
             soon.join();
         }
         other.join();

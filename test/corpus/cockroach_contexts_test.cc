@@ -213,7 +213,7 @@ private:
             }
             while (ready_.recv()) {
                 ++taken_;
-                weft::select(cancellation());  // the spans are imported elsewhere, until that is stopped
+                weft::select(cancel_case());  // the spans are imported elsewhere, until that is stopped
                 throw_if_cancelled();
             }
         });

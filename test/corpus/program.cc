@@ -99,7 +99,7 @@ void expect_hang(maker make, std::vector<blocked> expected) {
             const watchdog dog = watch(rt);
             std::string dump;
             const std::vector<blocked> left = left_when_quiet(rt, *p, dump);
-            EXPECT_EQ(rt.stop(), left.size());
+            EXPECT_EQ(rt.abandon(), left.size());
             EXPECT_EQ(left, expected) << dump;
             if (left != expected) return;
         }

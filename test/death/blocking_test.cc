@@ -71,10 +71,10 @@ TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});
-            rt.run([&] { blocking([&] { rt.stop(); }); });
+            rt.run([&] { blocking([&] { rt.abandon(); }); });
         },
-        fatal_line("weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; "
-                   "call it from a plain thread"));
+        fatal_line("weft::runtime::shutdown() or abandon() was called by a green thread of that runtime, which would "
+                   "wait for itself; call it from a plain thread"));
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});

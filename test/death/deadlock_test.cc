@@ -326,7 +326,7 @@ TEST_F(Deadlock, IsReportedAfterAStragglerOfAnotherRuntimeEnds) {
                         other.go([&over] {
                             while (!over) {}
                         });
-                        blocking([&] { other.stop(1ms); });
+                        blocking([&] { other.shutdown(1ms); });
                         over = true;
                         chan<int>::nil().recv();
                     }),
@@ -477,7 +477,7 @@ TEST_F(Deadlock, IsNotReportedIfAnotherRuntimeWillSend) {
             values.send(1);
         });
         values.recv();
-        blocking([&] { other.stop(); });
+        blocking([&] { other.abandon(); });
     }));
 }
 

@@ -164,7 +164,7 @@ TEST_F(FilesDeath, TheChildOfAForkReadsWithoutTheParentsRing) {
             }
             over = true;
             parent.drain();
-            parent.stop();
+            parent.abandon();
             std::_Exit(good ? 0 : 1);
         },
         ::testing::ExitedWithCode(0), "^$");

@@ -188,12 +188,12 @@ TEST_F(Misuse, YieldOfAPlainThread) {
 
 TEST_F(Misuse, StoppingARuntimeFromWithin) {
     const std::string message = fatal_line(
-        "weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; call it from "
-        "a plain thread");
+        "weft::runtime::shutdown() or abandon() was called by a green thread of that runtime, which would wait for "
+        "itself; call it from a plain thread");
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
-            rt.run([&rt] { rt.stop(); });
+            rt.run([&rt] { rt.abandon(); });
         },
         message, "weft: in green thread %d \"run\" (started by a plain thread at %smisuse_test.cc:%d, in %s)",
         frame_line);
@@ -217,10 +217,10 @@ TEST_F(Misuse, DrainingARuntimeFromWithin) {
 }
 
 TEST_F(Misuse, UsingARuntimeAfterStop) {
-    const std::string message = fatal_line("a weft::runtime was used after stop(); call start() first");
+    const std::string message = fatal_line("a weft::runtime was used after it stopped; call start() first");
     const auto stopped = [](auto use) {
         runtime rt({.procs = 1});
-        rt.stop();
+        rt.abandon();
         use(rt);
     };
     EXPECT_ABORT(stopped([](runtime& rt) { rt.go([] {}); }), message, plain_thread);

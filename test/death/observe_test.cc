@@ -91,7 +91,7 @@ TEST_F(Observe, AnUnreadStderrDoesNotBlockTheMonitor) {
             std::atomic<bool> over = false;
             expect_taken_away(rt, over);
             over = true;
-            rt.stop(100ms);
+            rt.shutdown(100ms);
             std::_Exit(0);
         },
         ::testing::ExitedWithCode(0), "^$");
@@ -142,7 +142,7 @@ TEST_F(Observe, AnUnreadTerminalDoesNotBlockTheMonitor) {
             std::atomic<bool> over = false;
             expect_taken_away(rt, over);
             over = true;
-            rt.stop();
+            rt.abandon();
             std::_Exit(0);
         },
         ::testing::ExitedWithCode(0), "^$");
@@ -165,7 +165,7 @@ TEST_F(Observe, SignalsDoNotMakeStopWaitForAnUnreadStderr) {
             std::thread([main = pthread_self()] {
                 for (;; std::this_thread::sleep_for(1ms)) pthread_kill(main, SIGUSR1);
             }).detach();
-            const stop_outcome done = rt.stop(100ms);
+            const stop_outcome done = rt.shutdown(100ms);
             std::_Exit(done.stragglers == 1 ? 0 : 1);
         },
         ::testing::ExitedWithCode(0), "^$");
@@ -213,7 +213,7 @@ bool goes_on_during_the_dump(runtime& rt, slow_reader& r) {
     std::atomic<bool> over = false;
     const bool good = is_taken_away(rt, over, [&](auto&& condition) { return r.read_until(condition); });
     over = true;
-    rt.stop();
+    rt.abandon();
     return good;
 }
 

@@ -379,8 +379,8 @@ TEST_F(ProcessExit, AGreenThreadDestroyingItsRuntimeIsFatal) {
             auto* rt = new runtime({.procs = 2});  // NOLINT: see below
             rt->run([rt] { delete rt; });
         },
-        fatal_line("weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; "
-                   "call it from a plain thread"));
+        fatal_line("weft::runtime::shutdown() or abandon() was called by a green thread of that runtime, which would "
+                   "wait for itself; call it from a plain thread"));
 }
 
 // The green threads that hold the mutex, and wait for it, run until the process ends.

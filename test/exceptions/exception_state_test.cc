@@ -301,7 +301,7 @@ TEST_P(ExceptionState, AnAbandonedHandlerLeavesNothingBehind) {
                 });
             }
         });
-        EXPECT_EQ(rt().stop(), 20U);
+        EXPECT_EQ(rt().abandon(), 20U);
         rt().start();
         EXPECT_TRUE(rt().run([] { return std::current_exception() == nullptr && std::uncaught_exceptions() == 0; }));
     }

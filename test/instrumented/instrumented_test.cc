@@ -261,7 +261,7 @@ TEST_P(Instrumented, StopPreemptsComputationsWithoutAP) {
         });
     }
     eventually([&] { return own.stats().running_without_p == procs(); });
-    EXPECT_EQ(own.stop(), procs());
+    EXPECT_EQ(own.abandon(), procs());
 }
 
 TEST_P(Instrumented, TheNextFunctionYieldsOnce) {
@@ -606,7 +606,7 @@ TEST_P(Instrumented, StopPreemptsEndlessComputations) {
         });
     }
     while (computing != procs()) std::this_thread::yield();
-    EXPECT_EQ(own.stop(), procs());
+    EXPECT_EQ(own.abandon(), procs());
 }
 
 }  // namespace

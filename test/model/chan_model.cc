@@ -176,7 +176,7 @@ struct suite : program<Suite, Greens, Plains> {
     int recv(std::chrono::steady_clock::time_point deadline = no_end) {
         auto result = c->recv_until(deadline);
         RL_ASSERT(result.value.has_value() == (result.status == chan_status::ok));
-        RL_ASSERT(result.status != chan_status::timeout || deadline != no_end);
+        RL_ASSERT(result.status != chan_status::timed_out || deadline != no_end);
         if (!result) return 0;
         const int n = result->number;
         RL_ASSERT(n > 0);

@@ -174,7 +174,7 @@ struct suite : program<Suite, Greens, Plains> {
 
     // Receives from either channel.
     void recv_any() {
-        auto r = weft::select(weft::recv(*c[0]), weft::recv(*c[1]));
+        auto r = weft::select(weft::recv_case(*c[0]), weft::recv_case(*c[1]));
         if (r.index() == 0) book(std::get<0>(r));
         if (r.index() == 1) book(std::get<1>(r));
     }
@@ -182,7 +182,7 @@ struct suite : program<Suite, Greens, Plains> {
     // Sends n to one channel or receives from the other, which may be the same.
     void send_or_recv(int to, int n, int from) {
         value v(n);
-        auto r = weft::select(weft::send(*c[to], std::move(v)), weft::recv(*c[from]));
+        auto r = weft::select(weft::send_case(*c[to], std::move(v)), weft::recv_case(*c[from]));
         RL_ASSERT((v.number == 0) == (r.index() == 0));
         if (r.index() == 0) ++sent[n];
         if (r.index() == 1) book(std::get<1>(r));
@@ -255,9 +255,9 @@ struct crossing : suite<crossing, 0, 2, 0> {
 struct deadline : suite<deadline, 0, 1, 2> {
     void run(unsigned me) {
         if (me == 0) {
-            auto r =
-                weft::select(weft::recv(*c[0]), weft::recv(*c[1]),
-                             weft::timeout(std::chrono::steady_clock::time_point{std::chrono::nanoseconds{some_time}}));
+            auto r = weft::select(
+                weft::recv_case(*c[0]), weft::recv_case(*c[1]),
+                weft::timeout_case(std::chrono::steady_clock::time_point{std::chrono::nanoseconds{some_time}}));
             if (r.index() == 0) book(std::get<0>(r));
             if (r.index() == 1) book(std::get<1>(r));
         }
@@ -270,7 +270,7 @@ struct deadline : suite<deadline, 0, 1, 2> {
 struct closing : suite<closing, 1, 1, 2> {
     void run(unsigned me) {
         if (me == 0) {
-            auto r = weft::select(weft::recv(*c[0]), weft::recv(*c[1]));
+            auto r = weft::select(weft::recv_case(*c[0]), weft::recv_case(*c[1]));
             std::optional<value>& v = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
             if (v) book(v);
         }

@@ -130,7 +130,7 @@ void start_call(M* /*m*/, timer_state& t, int64_t /*now_ns*/) noexcept {
 
 chan_status chan_interrupted(wait_result result, wait_result* /*interrupted*/) {
     RL_ASSERT(result == wait_result::timed_out);
-    return chan_status::timeout;
+    return chan_status::timed_out;
 }
 
 chan_status nil_wait(wait_reason /*reason*/, int64_t /*deadline_ns*/, wait_result* /*interrupted*/) {

@@ -89,7 +89,7 @@ void actor::cancel_somebody() {
     });
     auto receiver = async([&world = world_, from = some_mail(), other = some_mail()] {
         for (;;) {
-            auto r = select(recv(from), recv(other));
+            auto r = select(recv_case(from), recv_case(other));
             const std::optional<std::size_t> v = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
             if (!v) return;
             world.received.mark(*v);
@@ -124,7 +124,8 @@ void actor::open_a_scope() {
                     if (own.one_in(3)) sleep_for(std::chrono::microseconds(own.below(100)));
                     scope([&](task_scope& inner) {
                         inner.go([&] { gate.recv(); });
-                        static_cast<void>(select(recv(gate), timeout(std::chrono::microseconds(own.below(200)))));
+                        static_cast<void>(
+                            select(recv_case(gate), timeout_case(std::chrono::microseconds(own.below(200)))));
                         if (how != 2) gate.recv();
                         inner.cancel();
                     });

@@ -116,7 +116,7 @@ TEST_P(RandomMix, StopUnderLoadLosesNoGreenThread) {
             });
         }
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(3000)));
-        const std::size_t abandoned = rt().stop();
+        const std::size_t abandoned = rt().abandon();
         EXPECT_EQ(finished + abandoned, static_cast<uint64_t>(n));
         EXPECT_EQ(unbuffered.try_send(1), chan_status::would_block);
         EXPECT_EQ(unbuffered.try_recv().status, chan_status::would_block);

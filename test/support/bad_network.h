@@ -500,7 +500,7 @@ void a_runtime_stops_during_a_partition(runtime& rt, unsigned procs) {
         });
     }
     eventually([&] { return timed_out == count / 2; });
-    const stop_outcome outcome = server.stop(60s);
+    const stop_outcome outcome = server.shutdown(60s);
     EXPECT_EQ(outcome.abandoned, 0U);
     EXPECT_EQ(outcome.stragglers, 0U);
     EXPECT_EQ(closed, 0) << "they wait, and have heard nothing of it";

@@ -33,7 +33,7 @@ procs_test::procs_test(std::chrono::seconds budget)
 
 void procs_test::TearDown() {
     if (rt_->running()) expect_nothing_running();
-    rt_->stop();
+    rt_->abandon();
     dog_.reset();
     rt_.reset();
     expect_nothing_leaked();

@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-// Becomes true once rt.stop() was called. Valid until that returns.
+// Becomes true once rt.abandon() was called. Valid until that returns.
 [[nodiscard]] const std::atomic<bool>& stop_of(runtime& rt);
 
 // Keeps the calling green thread's processor busy until its runtime stops, without calls into weft.

@@ -488,7 +488,7 @@ TEST_P(TlsHardTimes, BegunRequestsAreAnsweredWhenARuntimeStops) {
     }
     const int enough = scaled(100);
     eventually([&] { return answers >= enough; });
-    const stop_outcome outcome = server.stop(patience());
+    const stop_outcome outcome = server.shutdown(patience());
     rt().drain();
     EXPECT_EQ(outcome.abandoned, 0U);
     EXPECT_EQ(outcome.stragglers, 0U);

@@ -29,17 +29,17 @@ namespace weft::asio {
 
 class executor;
 
-// The context of Asio's sockets and timers. It must outlive them. Its destructor abandons what they
-// wait for and destroys those handlers. Handlers that already run continue.
+/// The context of Asio's sockets and timers. It must outlive them. Its destructor abandons what they
+/// wait for and destroys those handlers. Handlers that already run continue.
 class context : public boost::asio::execution_context {
 public:
     using executor_type = executor;
 
-    // Handlers run on the runtime of the caller that starts them, or the default one.
+    /// Handlers run on the runtime of the caller that starts them, or the default one.
     context() = default;
 
-    // Handlers run on this runtime, which must outlive the context. They are destroyed after it has
-    // been stopped.
+    /// Handlers run on this runtime, which must outlive the context. They are destroyed after it has
+    /// been stopped.
     explicit context(runtime& on) noexcept : on_(&on) {}
 
     ~context() {
@@ -60,10 +60,10 @@ private:
 
 class executor {
 public:
-    // The executor of context.
+    /// The executor of context.
     explicit executor(context& of) noexcept : context_(&of) {}
 
-    // Starts f as a green thread. Throws what weft::go throws.
+    /// Starts f as a green thread. Throws what weft::go throws.
     template <typename F>
     void execute(F&& f) const {
         auto handler = [body = std::decay_t<F>(std::forward<F>(f))]() mutable { std::move(body)(); };
@@ -76,7 +76,7 @@ public:
 
     [[nodiscard]] context& query(boost::asio::execution::context_t /*what*/) const noexcept { return *context_; }
 
-    // execute() never runs a handler inline.
+    /// execute() never runs a handler inline.
     [[nodiscard]] static constexpr boost::asio::execution::blocking_t query(
         boost::asio::execution::blocking_t /*what*/) noexcept {
         return boost::asio::execution::blocking.never;

@@ -35,7 +35,7 @@ class strand {
 public:
     explicit strand(executor on) : on_(on), state_(std::make_shared<state>()) {}
 
-    // Queues f. Throws std::bad_alloc, and what weft::go throws.
+    /// Queues f. Throws std::bad_alloc, and what weft::go throws.
     template <typename F>
     void execute(F&& f) const {
         if (state_->push(std::make_unique<handler_of<std::decay_t<F>>>(std::forward<F>(f)))) on_.execute(turn(state_));

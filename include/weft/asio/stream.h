@@ -86,7 +86,7 @@ inline boost::asio::io_context::executor_type never_run() {
 
 }  // namespace detail
 
-// Stream: net::tcp_stream, another net::stream, or tls::stream.
+/// Stream: net::tcp_stream, another net::stream, or tls::stream.
 template <typename Stream>
 class stream {
 public:
@@ -98,7 +98,7 @@ public:
 
     explicit stream(Stream below) : below_(std::move(below)) {}
 
-    // The stream below: to set deadlines, to close it.
+    /// The stream below: to set deadlines, to close it.
     [[nodiscard]] Stream& next_layer() noexcept { return below_; }
 
     [[nodiscard]] const Stream& next_layer() const noexcept { return below_; }
@@ -109,9 +109,9 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::never_run(); }
 
-    // Reads what is available, at least a byte unless into has no room. The end is
-    // boost::asio::error::eof. The form without ec throws boost::system::system_error, or
-    // weft::cancelled or weft::timed_out if the caller is interrupted.
+    /// Reads what is available, at least a byte unless into has no room. The end is
+    /// boost::asio::error::eof. The form without ec throws boost::system::system_error, or
+    /// weft::cancelled or weft::timed_out if the caller is interrupted.
     template <typename MutableBufferSequence>
     std::size_t read_some(const MutableBufferSequence& into, boost::system::error_code& ec) {
         const detail::pieces<net::mutable_buffer> pieces(into);
@@ -137,7 +137,7 @@ public:
         return n;
     }
 
-    // Writes the first 16 non-empty pieces of from.
+    /// Writes the first 16 non-empty pieces of from.
     template <typename ConstBufferSequence>
     std::size_t write_some(const ConstBufferSequence& from, boost::system::error_code& ec) {
         const detail::pieces<net::const_buffer> pieces(from);
@@ -155,8 +155,8 @@ public:
         return n;
     }
 
-    // Called by Beast at the end of a WebSocket: signals the end, reads the remaining data, and
-    // closes.
+    /// Called by Beast at the end of a WebSocket: signals the end, reads the remaining data, and
+    /// closes.
     friend void teardown(boost::beast::role_type /*role*/, stream& s, boost::system::error_code& ec) {
         std::error_code why;
         s.below_.shutdown_send(why);

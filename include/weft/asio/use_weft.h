@@ -53,12 +53,12 @@
 
 namespace weft::asio {
 
-// The completion token, described above. A value: copy it.
+/// The completion token, described above. A value: copy it.
 class use_weft_t {
 public:
     constexpr use_weft_t() noexcept = default;
 
-    // Returns a token that stores the operation's first error code in ec instead of throwing it.
+    /// Returns a token that stores the operation's first error code in ec instead of throwing it.
     [[nodiscard]] constexpr use_weft_t operator[](boost::system::error_code& ec) const noexcept {
         use_weft_t other;
         other.error_ = &ec;

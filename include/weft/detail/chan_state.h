@@ -88,12 +88,12 @@ struct chan_core {
 // Closes core and wakes all waiters. Fatal if core is nullptr or already closed.
 void chan_close(chan_core* core);
 
-// An operation on a nil channel. Returns would_block at once if deadline_ns is 0, else timeout at
+// An operation on a nil channel. Returns would_block at once if deadline_ns is 0, else timed_out at
 // the deadline; without one it blocks for ever. If the wait is cancelled, throws, or, if
-// interrupted is given, stores the reason there and returns timeout.
+// interrupted is given, stores the reason there and returns timed_out.
 chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* interrupted);
 
-// Handles a wait that the channel did not end: returns timeout, or acts as nil_wait.
+// Handles a wait that the channel did not end: returns timed_out, or acts as nil_wait.
 chan_status chan_interrupted(wait_result result, wait_result* interrupted);
 
 // The last handle is gone while a waiter holds a reference to it. Fatal, unless that waiter may be
@@ -161,7 +161,7 @@ struct chan_state : chan_core {
 
     // Sends value. deadline_ns 0: does not wait. Moves from value only if the result is ok. If the
     // wait is cancelled, throws, or, if interrupted is not nullptr, stores the reason there and
-    // returns timeout.
+    // returns timed_out.
     chan_status send(T& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
         const calls_users held;
         lock.lock();

@@ -33,40 +33,40 @@
 namespace weft::net {
 
 struct resolve_options {
-    std::optional<endpoint::ip> only = {};  // addresses of this version only; otherwise both
+    std::optional<endpoint::ip> only = {};  ///< addresses of this version only; otherwise both
 
-    // If both versions are asked for: how long to wait for the second answer when there is a first
-    // one (RFC 8305). If the lookup takes longer than this, each version is also looked up by
-    // itself. IPv4 addresses suffice if those of IPv6, or the joint lookup, take as long again.
-    // IPv6 addresses alone suffice only after at least one second.
+    /// If both versions are asked for: how long to wait for the second answer when there is a first
+    /// one (RFC 8305). If the lookup takes longer than this, each version is also looked up by
+    /// itself. IPv4 addresses suffice if those of IPv6, or the joint lookup, take as long again.
+    /// IPv6 addresses alone suffice only after at least one second.
     std::chrono::nanoseconds resolution_delay = std::chrono::milliseconds(50);
 };
 
-// Returns the addresses of a host with the given port, in the order in which to try them (RFC
-// 6724). If the joint lookup takes so long that only the lookups per version have ended
-// (resolution_delay), each version's addresses are in that order, IPv6 first. An address instead of
-// a name is returned at once, and so is an empty host: every address of this machine. Throws
-// std::system_error, with a code of resolve_category() or of the system; weft::cancelled;
-// weft::timed_out.
+/// Returns the addresses of a host with the given port, in the order in which to try them (RFC
+/// 6724). If the joint lookup takes so long that only the lookups per version have ended
+/// (resolution_delay), each version's addresses are in that order, IPv6 first. An address instead of
+/// a name is returned at once, and so is an empty host: every address of this machine. Throws
+/// std::system_error, with a code of resolve_category() or of the system; weft::cancelled;
+/// weft::timed_out.
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, uint16_t port, const resolve_options& how = {});
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host,
                                             uint16_t port,
                                             std::error_code& ec,
                                             const resolve_options& how = {});
 
-// Takes host and port as one text: "example.org:443", "127.0.0.1:80", "[::1]:80", ":80".
+/// Takes host and port as one text: "example.org:443", "127.0.0.1:80", "[::1]:80", ":80".
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host_and_port, const resolve_options& how = {});
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host_and_port,
                                             std::error_code& ec,
                                             const resolve_options& how = {});
 
-// Why a lookup found nothing.
+/// Why a lookup found nothing.
 enum class resolve_errc {
-    not_found = 1,   // the name does not exist
-    no_address,      // the name has no address of the requested version
-    try_again,       // a name server did not answer in time
-    failed,          // a name server reported a failure
-    not_understood,  // the text is not a host and a port
+    not_found = 1,   ///< the name does not exist
+    no_address,      ///< the name has no address of the requested version
+    try_again,       ///< a name server did not answer in time
+    failed,          ///< a name server reported a failure
+    not_understood,  ///< the text is not a host and a port
 };
 
 [[nodiscard]] const std::error_category& resolve_category() noexcept;
@@ -78,19 +78,19 @@ enum class resolve_errc {
 struct dial_options {
     resolve_options names = {};
 
-    // How long one address is tried before the next one is tried in parallel (RFC 8305).
+    /// How long one address is tried before the next one is tried in parallel (RFC 8305).
     std::chrono::nanoseconds fallback_delay = std::chrono::milliseconds(250);
 };
 
-// Connects to the first address that answers. Addresses are tried in order, alternating IPv6 and
-// IPv4. The next one starts in parallel if the previous ones have not answered after
-// fallback_delay, or at once if they have refused. The other attempts are abandoned. Throws
-// std::system_error: the error of the first address, or of the lookup. In a plain thread it uses
-// the default runtime.
+/// Connects to the first address that answers. Addresses are tried in order, alternating IPv6 and
+/// IPv4. The next one starts in parallel if the previous ones have not answered after
+/// fallback_delay, or at once if they have refused. The other attempts are abandoned. Throws
+/// std::system_error: the error of the first address, or of the lookup. In a plain thread it uses
+/// the default runtime.
 [[nodiscard]] tcp_stream dial(std::string_view host_and_port, const dial_options& how = {});
 [[nodiscard]] tcp_stream dial(std::string_view host_and_port, std::error_code& ec, const dial_options& how = {});
 
-// As above, for known addresses.
+/// As above, for known addresses.
 [[nodiscard]] tcp_stream dial(std::span<const endpoint> addresses, std::error_code& ec, const dial_options& how = {});
 
 }  // namespace weft::net

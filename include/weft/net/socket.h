@@ -14,9 +14,9 @@ namespace weft::net {
 
 class socket {
 public:
-    // Wakes all waiters with weft::errc::closed; later calls fail with it. The descriptor is closed
-    // when the last call that uses it has returned and its last weft::watched_fd is gone. Any
-    // thread, any number of times.
+    /// Wakes all waiters with weft::errc::closed; later calls fail with it. The descriptor is closed
+    /// when the last call that uses it has returned and its last weft::watched_fd is gone. Any
+    /// thread, any number of times.
     void close() noexcept { handle_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
@@ -31,13 +31,13 @@ public:
         set_write_deadline(when);
     }
 
-    // For reading, receiving and accepting.
+    /// For reading, receiving and accepting.
     template <typename Clock, typename Duration>
     void set_read_deadline(std::chrono::time_point<Clock, Duration> when) {
         handle_.set_read_deadline(weft::detail::deadline_at(when));
     }
 
-    // For writing and sending.
+    /// For writing and sending.
     template <typename Clock, typename Duration>
     void set_write_deadline(std::chrono::time_point<Clock, Duration> when) {
         handle_.set_write_deadline(weft::detail::deadline_at(when));
@@ -52,8 +52,8 @@ public:
     // or make it blocking.
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
-    // Gives the caller the descriptor, which stays open and non-blocking. Returns -1 if the socket
-    // has no descriptor. Fatal while another thread uses the socket.
+    /// Gives the caller the descriptor, which stays open and non-blocking. Returns -1 if the socket
+    /// has no descriptor. Fatal while another thread uses the socket.
     [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:

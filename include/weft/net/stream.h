@@ -34,50 +34,50 @@ class stream : public socket {
 public:
     // ---- Reading.
 
-    // Reads what is available, 1 to b.size() bytes; waits for the first. Returns the number of
-    // bytes; 0 if the peer will send no more, or b is empty.
+    /// Reads what is available, 1 to b.size() bytes; waits for the first. Returns the number of
+    /// bytes; 0 if the peer will send no more, or b is empty.
     [[nodiscard]] std::size_t read_some(mutable_buffer b);
     [[nodiscard]] std::size_t read_some(mutable_buffer b, std::error_code& ec);
 
-    // Fills b. Returns b.size(), or less if the stream ends first. On error: the number of bytes
-    // read before it.
+    /// Fills b. Returns b.size(), or less if the stream ends first. On error: the number of bytes
+    /// read before it.
     [[nodiscard]] std::size_t read(mutable_buffer b);
     [[nodiscard]] std::size_t read(mutable_buffer b, std::error_code& ec);
 
-    // As read_some(), into several pieces of memory in order, up to 64 at a time.
+    /// As read_some(), into several pieces of memory in order, up to 64 at a time.
     [[nodiscard]] std::size_t readv_some(std::span<const mutable_buffer> into);
     [[nodiscard]] std::size_t readv_some(std::span<const mutable_buffer> into, std::error_code& ec);
 
     // ---- Writing.
 
-    // Writes what the system accepts at once, at least a byte; waits until it accepts one. Returns
-    // the number of bytes; 0 if b is empty.
+    /// Writes what the system accepts at once, at least a byte; waits until it accepts one. Returns
+    /// the number of bytes; 0 if b is empty.
     [[nodiscard]] std::size_t write_some(const_buffer b);
     [[nodiscard]] std::size_t write_some(const_buffer b, std::error_code& ec);
 
-    // Writes all of b. Returns b.size(); on error, the number of bytes that the system had
-    // accepted.
+    /// Writes all of b. Returns b.size(); on error, the number of bytes that the system had
+    /// accepted.
     std::size_t write_all(const_buffer b);
     std::size_t write_all(const_buffer b, std::error_code& ec);
 
-    // As write_all(), from several pieces of memory, treated as one.
+    /// As write_all(), from several pieces of memory, treated as one.
     std::size_t writev_all(std::span<const const_buffer> from);
     std::size_t writev_all(std::span<const const_buffer> from, std::error_code& ec);
 
-    // Sends count bytes of an open file, from offset on, copied by the kernel. Returns the number
-    // of bytes, less than count if the file ends first. file: a descriptor of a regular file.
-    // Reading from a slow disk blocks this thread (blocking.h), not the others.
+    /// Sends count bytes of an open file, from offset on, copied by the kernel. Returns the number
+    /// of bytes, less than count if the file ends first. file: a descriptor of a regular file.
+    /// Reading from a slow disk blocks this thread (blocking.h), not the others.
     std::size_t sendfile(int file, int64_t offset, std::size_t count);
     std::size_t sendfile(int file, int64_t offset, std::size_t count, std::error_code& ec);
 
     // ---- Ending.
 
-    // Signals the end to the peer; data that it still sends can be read.
+    /// Signals the end to the peer; data that it still sends can be read.
     void shutdown_send();
     void shutdown_send(std::error_code& ec);
 
-    // Reads return the end from now on. Over TCP, data that arrives later can still be read
-    // (Linux).
+    /// Reads return the end from now on. Over TCP, data that arrives later can still be read
+    /// (Linux).
     void shutdown_receive();
     void shutdown_receive(std::error_code& ec);
 

@@ -26,56 +26,56 @@ namespace weft::net {
 class udp_socket : public socket {
 public:
     struct options {
-        bool reuse_port = false;  // several sockets share the port, and the system distributes senders
+        bool reuse_port = false;  ///< several sockets share the port, and the system distributes senders
         bool reuse_address =
-            false;  // several sockets of a multicast group share the port; each gets all that is sent to the group
-        bool v6_only = false;    // for an IPv6 address: does not include IPv4
-        bool broadcast = false;  // may send to broadcast addresses
+            false;  ///< several sockets of a multicast group share the port; each gets all that is sent to the group
+        bool v6_only = false;    ///< for an IPv6 address: does not include IPv4
+        bool broadcast = false;  ///< may send to broadcast addresses
     };
 
     struct received {
-        std::size_t size;  // bytes
-        endpoint from;     // the sender
-        bool cut;          // the datagram was longer than the buffer; the rest is lost
+        std::size_t size;  ///< bytes
+        endpoint from;     ///< the sender
+        bool cut;          ///< the datagram was longer than the buffer; the rest is lost
     };
 
-    // Not open: every call fails with weft::errc::closed.
+    /// Not open: every call fails with weft::errc::closed.
     udp_socket() noexcept = default;
 
-    // Binds. Throws std::system_error, which names the address and a remedy. Port 0: the system
-    // chooses one.
+    /// Binds. Throws std::system_error, which names the address and a remedy. Port 0: the system
+    /// chooses one.
     explicit udp_socket(const endpoint& at);
     udp_socket(const endpoint& at, options how);
 
-    // Returns a socket that communicates only with to. Throws std::system_error.
+    /// Returns a socket that communicates only with to. Throws std::system_error.
     [[nodiscard]] static udp_socket connected_to(const endpoint& to);
 
-    // Takes ownership of a UDP socket and makes it non-blocking. Throws std::system_error, with fd
-    // unchanged.
+    /// Takes ownership of a UDP socket and makes it non-blocking. Throws std::system_error, with fd
+    /// unchanged.
     [[nodiscard]] static udp_socket adopt(int fd);
 
-    // Makes to the target of send() and the only accepted sender. If nothing listens there, a later
-    // call reports the error. Does not wait.
+    /// Makes to the target of send() and the only accepted sender. If nothing listens there, a later
+    /// call reports the error. Does not wait.
     void connect(const endpoint& to);
 
-    // Sends b whole, at most 65 507 bytes. Waits while the system has no room for it.
+    /// Sends b whole, at most 65 507 bytes. Waits while the system has no room for it.
     void send(const_buffer b);
     void send(const_buffer b, std::error_code& ec);
     void send_to(const_buffer b, const endpoint& to);
     void send_to(const_buffer b, const endpoint& to, std::error_code& ec);
 
-    // Waits for a datagram, which may be empty.
+    /// Waits for a datagram, which may be empty.
     [[nodiscard]] received receive(mutable_buffer b);
     [[nodiscard]] received receive(mutable_buffer b, std::error_code& ec);
 
-    // Starts to receive what is sent to group, until leave() or close(). The port is ignored; an
-    // IPv6 scope selects the interface.
+    /// Starts to receive what is sent to group, until leave() or close(). The port is ignored; an
+    /// IPv6 scope selects the interface.
     void join(const endpoint& group);
     void leave(const endpoint& group);
 
     [[nodiscard]] endpoint local_endpoint() const;
 
-    // The connected peer. Throws std::system_error if the socket is not connected.
+    /// The connected peer. Throws std::system_error if the socket is not connected.
     [[nodiscard]] endpoint remote_endpoint() const;
 
 private:

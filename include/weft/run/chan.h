@@ -27,36 +27,36 @@ extern "C" {
 
 typedef struct run_chan run_chan_t;
 
-// Makes a channel. RUN_EXHAUSTED if there is no memory for it, RUN_INVALID if chan is NULL.
+/// Makes a channel. RUN_EXHAUSTED if there is no memory for it, RUN_INVALID if chan is NULL.
 run_status_t run_chan_make(run_chan_t** chan, size_t elem_size, size_t capacity) RUN_NOEXCEPT;
 
-// Add a reference and return chan; remove a reference. NULL is allowed.
+/// Add a reference and return chan; remove a reference. NULL is allowed.
 run_chan_t* run_chan_retain(run_chan_t* chan) RUN_NOEXCEPT;
 void run_chan_release(run_chan_t* chan) RUN_NOEXCEPT;
 
-// Sends the element at value; waits while the channel is full (unbuffered: until a receiver takes
-// it). RUN_CLOSED if the channel is or becomes closed; RUN_CANCELLED, RUN_EXPIRED. The element was
-// sent if and only if the status is RUN_OK.
+/// Sends the element at value; waits while the channel is full (unbuffered: until a receiver takes
+/// it). RUN_CLOSED if the channel is or becomes closed; RUN_CANCELLED, RUN_EXPIRED. The element was
+/// sent if and only if the status is RUN_OK.
 run_status_t run_chan_send(run_chan_t* chan, const void* value) RUN_NOEXCEPT;
 
-// The same without waiting; or RUN_WOULD_BLOCK. The same, waiting at most timeout_ns; or
-// RUN_TIMEOUT.
+/// The same without waiting; or RUN_WOULD_BLOCK. The same, waiting at most timeout_ns; or
+/// RUN_TIMEOUT.
 run_status_t run_chan_try_send(run_chan_t* chan, const void* value) RUN_NOEXCEPT;
 run_status_t run_chan_send_for(run_chan_t* chan, const void* value, int64_t timeout_ns) RUN_NOEXCEPT;
 
-// Receives the oldest element into value; waits while the channel is empty. RUN_CLOSED once the
-// channel is closed and drained; RUN_CANCELLED, RUN_EXPIRED. value is written if and only if the
-// status is RUN_OK; if it is NULL the element is dropped.
+/// Receives the oldest element into value; waits while the channel is empty. RUN_CLOSED once the
+/// channel is closed and drained; RUN_CANCELLED, RUN_EXPIRED. value is written if and only if the
+/// status is RUN_OK; if it is NULL the element is dropped.
 run_status_t run_chan_recv(run_chan_t* chan, void* value) RUN_NOEXCEPT;
 run_status_t run_chan_try_recv(run_chan_t* chan, void* value) RUN_NOEXCEPT;
 run_status_t run_chan_recv_for(run_chan_t* chan, void* value, int64_t timeout_ns) RUN_NOEXCEPT;
 
-// Closes the channel and wakes all waiters. RUN_CLOSED if it is already closed. O(waiters).
+/// Closes the channel and wakes all waiters. RUN_CLOSED if it is already closed. O(waiters).
 run_status_t run_chan_close(run_chan_t* chan) RUN_NOEXCEPT;
 
-// Whether it is closed (elements may still be buffered); the number of buffered elements, the
-// capacity, and the element size. Snapshots, because other threads may use the channel. false and 0
-// for NULL.
+/// Whether it is closed (elements may still be buffered); the number of buffered elements, the
+/// capacity, and the element size. Snapshots, because other threads may use the channel. false and 0
+/// for NULL.
 bool run_chan_closed(run_chan_t* chan) RUN_NOEXCEPT;
 size_t run_chan_len(run_chan_t* chan) RUN_NOEXCEPT;
 size_t run_chan_cap(const run_chan_t* chan) RUN_NOEXCEPT;

@@ -24,19 +24,19 @@ extern "C" {
 
 typedef struct run_cond run_cond_t;
 
-// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
+/// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
 run_status_t run_cond_make(run_cond_t** cond) RUN_NOEXCEPT;
 void run_cond_free(run_cond_t* cond) RUN_NOEXCEPT;
 
-// Unlocks mutex, waits for a signal, and locks it again. A cancellation point: RUN_CANCELLED,
-// RUN_EXPIRED.
+/// Unlocks mutex, waits for a signal, and locks it again. A cancellation point: RUN_CANCELLED,
+/// RUN_EXPIRED.
 run_status_t run_cond_wait(run_cond_t* cond, run_mutex_t* mutex) RUN_NOEXCEPT;
 
-// As above, for at most timeout_ns; or RUN_TIMEOUT. With zero or less it returns RUN_WOULD_BLOCK at
-// once, and mutex stays locked.
+/// As above, for at most timeout_ns; or RUN_TIMEOUT. With zero or less it returns RUN_WOULD_BLOCK at
+/// once, and mutex stays locked.
 run_status_t run_cond_wait_for(run_cond_t* cond, run_mutex_t* mutex, int64_t timeout_ns) RUN_NOEXCEPT;
 
-// Wake the longest waiter, if there is one; wake all waiters.
+/// Wake the longest waiter, if there is one; wake all waiters.
 run_status_t run_cond_signal(run_cond_t* cond) RUN_NOEXCEPT;
 run_status_t run_cond_broadcast(run_cond_t* cond) RUN_NOEXCEPT;
 

@@ -15,21 +15,21 @@
 extern "C" {
 #endif
 
-// Three opaque words. Zero them, or leave them uninitialised, before run_context_init or as the
-// first argument of run_context_switch.
+/// Three opaque words. Zero them, or leave them uninitialised, before run_context_init or as the
+/// first argument of run_context_switch.
 typedef struct run_context_t {
     void* sp;
     void* pc;
     void* fp;
 } run_context_t;
 
-// Saves the caller's context into from and continues to. Returns when another switch continues
-// from. The result is the baton passed to that switch: a word whose meaning its users define.
+/// Saves the caller's context into from and continues to. Returns when another switch continues
+/// from. The result is the baton passed to that switch: a word whose meaning its users define.
 void* run_context_switch(run_context_t* from, run_context_t* to, void* baton);
 
-// Makes ctx start entry(argument, baton) on the stack that ends at stack_top (rounded down to 16
-// bytes), with the unwinder's end-of-stack marker below it. baton is that of the first switch to
-// it. If entry returns, run_g_exit() follows.
+/// Makes ctx start entry(argument, baton) on the stack that ends at stack_top (rounded down to 16
+/// bytes), with the unwinder's end-of-stack marker below it. baton is that of the first switch to
+/// it. If entry returns, run_g_exit() follows.
 void run_context_init(run_context_t* ctx, void* stack_top, void (*entry)(void* argument, void* baton), void* argument);
 
 // Ends the calling green thread at any call depth, as if its function had returned (an async one:

@@ -15,19 +15,19 @@ extern "C" {
 
 typedef struct run_event run_event_t;
 
-// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
+/// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
 run_status_t run_event_make(run_event_t** event) RUN_NOEXCEPT;
 void run_event_free(run_event_t* event) RUN_NOEXCEPT;
 
-// The event may be gone when run_event_set returns.
+/// The event may be gone when run_event_set returns.
 run_status_t run_event_set(run_event_t* event) RUN_NOEXCEPT;
 run_status_t run_event_reset(run_event_t* event) RUN_NOEXCEPT;
 
-// Whether it is set right now. false for NULL.
+/// Whether it is set right now. false for NULL.
 bool run_event_is_set(run_event_t* event) RUN_NOEXCEPT;
 
-// Wait until it is set. Cancellation points where they wait: RUN_CANCELLED, RUN_EXPIRED; with a
-// timeout also RUN_WOULD_BLOCK or RUN_TIMEOUT.
+/// Wait until it is set. Cancellation points where they wait: RUN_CANCELLED, RUN_EXPIRED; with a
+/// timeout also RUN_WOULD_BLOCK or RUN_TIMEOUT.
 run_status_t run_event_wait(run_event_t* event) RUN_NOEXCEPT;
 run_status_t run_event_wait_for(run_event_t* event, int64_t timeout_ns) RUN_NOEXCEPT;
 

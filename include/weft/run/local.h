@@ -19,18 +19,18 @@ extern "C" {
 
 typedef struct run_local_key run_local_key_t;
 
-// Makes a key. destructor may be NULL. RUN_EXHAUSTED if there is no memory.
+/// Makes a key. destructor may be NULL. RUN_EXHAUSTED if there is no memory.
 run_status_t run_local_key_create(run_local_key_t** key, void (*destructor)(void* value)) RUN_NOEXCEPT;
 
-// Deletes the key, which must no longer be used. Destroys the caller's value; those of other green
-// threads are destroyed when they end.
+/// Deletes the key, which must no longer be used. Destroys the caller's value; those of other green
+/// threads are destroyed when they end.
 run_status_t run_local_key_delete(run_local_key_t* key) RUN_NOEXCEPT;
 
-// The caller's value. O(1).
+/// The caller's value. O(1).
 void* run_local_get(const run_local_key_t* key) RUN_NOEXCEPT;
 
-// Sets it without destroying the previous value. RUN_EXHAUSTED if there is no memory, possible only
-// for the first one.
+/// Sets it without destroying the previous value. RUN_EXHAUSTED if there is no memory, possible only
+/// for the first one.
 run_status_t run_local_set(const run_local_key_t* key, void* value) RUN_NOEXCEPT;
 
 #ifdef __cplusplus

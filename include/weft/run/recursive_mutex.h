@@ -17,11 +17,11 @@ extern "C" {
 
 typedef struct run_recursive_mutex run_recursive_mutex_t;
 
-// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
+/// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
 run_status_t run_recursive_mutex_make(run_recursive_mutex_t** mutex) RUN_NOEXCEPT;
 void run_recursive_mutex_free(run_recursive_mutex_t* mutex) RUN_NOEXCEPT;
 
-// Like the functions of run_mutex. RUN_INVALID also if the caller has locked it 2^24 - 1 times.
+/// Like the functions of run_mutex. RUN_INVALID also if the caller has locked it 2^24 - 1 times.
 run_status_t run_recursive_mutex_lock(run_recursive_mutex_t* mutex) RUN_NOEXCEPT;
 run_status_t run_recursive_mutex_try_lock(run_recursive_mutex_t* mutex) RUN_NOEXCEPT;
 run_status_t run_recursive_mutex_lock_for(run_recursive_mutex_t* mutex, int64_t timeout_ns) RUN_NOEXCEPT;

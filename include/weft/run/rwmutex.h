@@ -18,17 +18,17 @@ extern "C" {
 
 typedef struct run_rwmutex run_rwmutex_t;
 
-// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
+/// RUN_EXHAUSTED if there is no memory. Free accepts NULL.
 run_status_t run_rwmutex_make(run_rwmutex_t** mutex) RUN_NOEXCEPT;
 void run_rwmutex_free(run_rwmutex_t* mutex) RUN_NOEXCEPT;
 
-// For writing, like the functions of run_mutex.
+/// For writing, like the functions of run_mutex.
 run_status_t run_rwmutex_lock(run_rwmutex_t* mutex) RUN_NOEXCEPT;
 run_status_t run_rwmutex_try_lock(run_rwmutex_t* mutex) RUN_NOEXCEPT;
 run_status_t run_rwmutex_lock_for(run_rwmutex_t* mutex, int64_t timeout_ns) RUN_NOEXCEPT;
 run_status_t run_rwmutex_unlock(run_rwmutex_t* mutex) RUN_NOEXCEPT;
 
-// For reading, like those for writing. More than 2^24 - 1 readers at once are a fatal error.
+/// For reading, like those for writing. More than 2^24 - 1 readers at once are a fatal error.
 run_status_t run_rwmutex_rlock(run_rwmutex_t* mutex) RUN_NOEXCEPT;
 run_status_t run_rwmutex_try_rlock(run_rwmutex_t* mutex) RUN_NOEXCEPT;
 run_status_t run_rwmutex_rlock_for(run_rwmutex_t* mutex, int64_t timeout_ns) RUN_NOEXCEPT;

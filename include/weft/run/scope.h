@@ -32,19 +32,19 @@ extern "C" {
 typedef struct run_scope run_scope_t;
 
 typedef struct run_scope_opts {
-    size_t size;         // sizeof(run_scope_opts_t): tells which of the following exist
-    int64_t timeout_ns;  // from now; RUN_FOREVER: no own deadline. The earliest deadline around a wait applies
+    size_t size;         ///< sizeof(run_scope_opts_t): tells which of the following exist
+    int64_t timeout_ns;  ///< from now; RUN_FOREVER: no own deadline. The earliest deadline around a wait applies
 } run_scope_opts_t;
 
 #define RUN_SCOPE_OPTS_INIT {sizeof(run_scope_opts_t), RUN_FOREVER}
 
-// Opens a scope around the code that follows. opts may be NULL. RUN_EXHAUSTED if there is no
-// memory.
+/// Opens a scope around the code that follows. opts may be NULL. RUN_EXHAUSTED if there is no
+/// memory.
 run_status_t run_scope_begin(run_scope_t** scope) RUN_NOEXCEPT;
 run_status_t run_scope_begin_with(run_scope_t** scope, const run_scope_opts_t* opts) RUN_NOEXCEPT;
 
-// Starts fn(arg) as a green thread of the scope, like run_spawn. The caller must be in the scope.
-// Also a macro, which calls run_scope_go_at.
+/// Starts fn(arg) as a green thread of the scope, like run_spawn. The caller must be in the scope.
+/// Also a macro, which calls run_scope_go_at.
 run_status_t run_scope_go(run_scope_t* scope, int (*fn)(void* arg), void* arg) RUN_NOEXCEPT;
 run_status_t run_scope_go_at(run_scope_t* scope,
                              const run_spawn_opts_t* opts,
@@ -56,26 +56,26 @@ run_status_t run_scope_go_at(run_scope_t* scope,
 
 #define run_scope_go(scope, fn, arg) run_scope_go_at((scope), NULL, (fn), (arg), __FILE__, __LINE__, __func__)
 
-// Cancels everything in the scope, including its opener. Any thread, while the scope is open.
+/// Cancels everything in the scope, including its opener. Any thread, while the scope is open.
 run_status_t run_scope_cancel(run_scope_t* scope) RUN_NOEXCEPT;
 
-// Whether it was cancelled: by run_scope_cancel, by a failure, or through a scope around it; or a
-// deadline around it has passed. false for NULL.
+/// Whether it was cancelled: by run_scope_cancel, by a failure, or through a scope around it; or a
+/// deadline around it has passed. false for NULL.
 bool run_scope_is_cancelled(run_scope_t* scope) RUN_NOEXCEPT;
 
-// Waits for all tasks, then closes and frees the scope. RUN_OK; RUN_FAILED if a task has failed,
-// with the first failing task's return value in *first_failure, unless NULL; RUN_CANCELLED if none
-// failed but the scope was cancelled. RUN_INVALID, without effect, if scope is not the innermost
-// one around the caller.
+/// Waits for all tasks, then closes and frees the scope. RUN_OK; RUN_FAILED if a task has failed,
+/// with the first failing task's return value in *first_failure, unless NULL; RUN_CANCELLED if none
+/// failed but the scope was cancelled. RUN_INVALID, without effect, if scope is not the innermost
+/// one around the caller.
 run_status_t run_scope_join(run_scope_t* scope, int* first_failure) RUN_NOEXCEPT;
 
-// What the next wait would return because of the scopes around the caller: RUN_OK, RUN_CANCELLED or
-// RUN_EXPIRED. For long computations.
+/// What the next wait would return because of the scopes around the caller: RUN_OK, RUN_CANCELLED or
+/// RUN_EXPIRED. For long computations.
 run_status_t run_cancel_status(void) RUN_NOEXCEPT;
 
-// Between these two calls, the scopes around the caller do not interrupt its waits: for work that
-// must be finished, such as an orderly shutdown. Nested properly, in one thread; pass the result of
-// begin to end.
+/// Between these two calls, the scopes around the caller do not interrupt its waits: for work that
+/// must be finished, such as an orderly shutdown. Nested properly, in one thread; pass the result of
+/// begin to end.
 void* run_shield_begin(void) RUN_NOEXCEPT;
 void run_shield_end(void* shielded) RUN_NOEXCEPT;
 

@@ -18,25 +18,25 @@ extern "C" {
 
 typedef struct run_wait_group run_wait_group_t;
 
-// Makes a group with the count 0. RUN_EXHAUSTED if there is no memory.
+/// Makes a group with the count 0. RUN_EXHAUSTED if there is no memory.
 run_status_t run_wait_group_make(run_wait_group_t** group) RUN_NOEXCEPT;
 void run_wait_group_free(run_wait_group_t* group) RUN_NOEXCEPT;
 
-// Adds n pieces of work (negative n subtracts). The count must stay between 0 and 2^30 - 1: else
-// fatal.
+/// Adds n pieces of work (negative n subtracts). The count must stay between 0 and 2^30 - 1: else
+/// fatal.
 run_status_t run_wait_group_add(run_wait_group_t* group, int n) RUN_NOEXCEPT;
 
-// One piece is finished. The group may be gone on return.
+/// One piece is finished. The group may be gone on return.
 run_status_t run_wait_group_done(run_wait_group_t* group) RUN_NOEXCEPT;
 
-// Wait until the count is zero. run_wait_group_wait is not a cancellation point.
-// run_wait_group_wait_for is one, and returns RUN_WOULD_BLOCK, RUN_TIMEOUT, RUN_CANCELLED or
-// RUN_EXPIRED if the wait ended early.
+/// Wait until the count is zero. run_wait_group_wait is not a cancellation point.
+/// run_wait_group_wait_for is one, and returns RUN_WOULD_BLOCK, RUN_TIMEOUT, RUN_CANCELLED or
+/// RUN_EXPIRED if the wait ended early.
 run_status_t run_wait_group_wait(run_wait_group_t* group) RUN_NOEXCEPT;
 run_status_t run_wait_group_wait_for(run_wait_group_t* group, int64_t timeout_ns) RUN_NOEXCEPT;
 
-// Starts fn(arg) as a green thread that counts as one piece of work, like run_spawn. Also a macro,
-// which calls run_wait_group_go_at.
+/// Starts fn(arg) as a green thread that counts as one piece of work, like run_spawn. Also a macro,
+/// which calls run_wait_group_go_at.
 run_status_t run_wait_group_go(run_wait_group_t* group, void (*fn)(void* arg), void* arg) RUN_NOEXCEPT;
 run_status_t run_wait_group_go_at(run_wait_group_t* group,
                                   const run_spawn_opts_t* opts,

@@ -49,74 +49,74 @@ class connection;
 
 class stream {
 public:
-    // Not open: every call fails with weft::errc::closed.
+    /// Not open: every call fails with weft::errc::closed.
     stream() noexcept;
     stream(stream&& other) noexcept;
     stream& operator=(stream&& other) noexcept;
 
-    // Closes the connection without telling the peer: see above.
+    /// Closes the connection without telling the peer: see above.
     ~stream();
 
     // ---- Opening.
 
-    // Create the two ends over an existing connection, which the stream takes over. handshake()
-    // makes the handshake, or else the first read or write.
-    //
-    // host is the name (or IP address) that the server's certificate must match; it is also sent to
-    // the server (SNI). Throw std::invalid_argument if the context is for the other end, or the
-    // host is missing.
+    /// Create the two ends over an existing connection, which the stream takes over. handshake()
+    /// makes the handshake, or else the first read or write.
+    ///
+    /// host is the name (or IP address) that the server's certificate must match; it is also sent to
+    /// the server (SNI). Throw std::invalid_argument if the context is for the other end, or the
+    /// host is missing.
     [[nodiscard]] static stream client(net::stream&& over, std::string_view host, const context& with);
     [[nodiscard]] static stream server(net::stream&& over, const context& with);
 
-    // Connects by TCP and makes the handshake with host. On error the result is not open; its
-    // failure() may say more.
+    /// Connects by TCP and makes the handshake with host. On error the result is not open; its
+    /// failure() may say more.
     [[nodiscard]] static stream connect(const net::endpoint& to, std::string_view host, const context& with);
     [[nodiscard]] static stream connect(const net::endpoint& to,
                                         std::string_view host,
                                         const context& with,
                                         std::error_code& ec);
 
-    // Agrees on keys with the peer and authenticates it. Returns at once if that has been done.
-    // Both deadlines apply. After a timeout or a cancellation, the next call continues where it
-    // stopped; after any other error the stream is unusable.
+    /// Agrees on keys with the peer and authenticates it. Returns at once if that has been done.
+    /// Both deadlines apply. After a timeout or a cancellation, the next call continues where it
+    /// stopped; after any other error the stream is unusable.
     void handshake();
     void handshake(std::error_code& ec);
 
     // ---- Reading. 0: the peer has signalled the end, or b is empty.
 
-    // Reads what is available, 1 to b.size() bytes.
+    /// Reads what is available, 1 to b.size() bytes.
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b, std::error_code& ec);
 
-    // Fills b. Returns b.size(), or less at the end. On error: the number of bytes read before it.
+    /// Fills b. Returns b.size(), or less at the end. On error: the number of bytes read before it.
     [[nodiscard]] std::size_t read(net::mutable_buffer b);
     [[nodiscard]] std::size_t read(net::mutable_buffer b, std::error_code& ec);
 
     // ---- Writing. After shutdown_send() it gives std::errc::broken_pipe.
 
-    // Writes a part of b, from one byte to one record (16 KiB). Returns the number of bytes; 0 if b
-    // is empty.
+    /// Writes a part of b, from one byte to one record (16 KiB). Returns the number of bytes; 0 if b
+    /// is empty.
     [[nodiscard]] std::size_t write_some(net::const_buffer b);
     [[nodiscard]] std::size_t write_some(net::const_buffer b, std::error_code& ec);
 
-    // Writes all of b. Returns b.size(); on error, the number of bytes taken.
+    /// Writes all of b. Returns b.size(); on error, the number of bytes taken.
     std::size_t write_all(net::const_buffer b);
     std::size_t write_all(net::const_buffer b, std::error_code& ec);
 
-    // As write_all(), from several pieces of memory, treated as one: small ones share records.
+    /// As write_all(), from several pieces of memory, treated as one: small ones share records.
     std::size_t writev_all(std::span<const net::const_buffer> from);
     std::size_t writev_all(std::span<const net::const_buffer> from, std::error_code& ec);
 
     // ---- Closing.
 
-    // Signals the end to the peer; data that it still sends can be read. (Under TLS 1.2 many
-    // programs then send no more.)
+    /// Signals the end to the peer; data that it still sends can be read. (Under TLS 1.2 many
+    /// programs then send no more.)
     void shutdown_send();
     void shutdown_send(std::error_code& ec);
 
-    // Ends the connection in both directions and wakes waiters with weft::errc::closed. Tells the
-    // peer if no write is in progress and that needs no wait. Any thread, any number of times. Data
-    // taken by write calls is sent, as by net::stream::close().
+    /// Ends the connection in both directions and wakes waiters with weft::errc::closed. Tells the
+    /// peer if no write is in progress and that needs no wait. Any thread, any number of times. Data
+    /// taken by write calls is sent, as by net::stream::close().
     void close() noexcept;
 
     [[nodiscard]] bool is_open() const noexcept;
@@ -146,27 +146,27 @@ public:
 
     // ---- Results of the handshake. Before it these are empty, false and tls_1_2.
 
-    // The application protocol (ALPN); empty: none.
+    /// The application protocol (ALPN); empty: none.
     [[nodiscard]] std::string protocol() const;
 
     [[nodiscard]] version agreed_version() const;
 
     [[nodiscard]] std::string cipher() const;
 
-    // On a server: the host that the client asked for; empty: none.
+    /// On a server: the host that the client asked for; empty: none.
     [[nodiscard]] std::string asked_host() const;
 
-    // The subject of the peer's certificate, as one line ("CN = example.org"); empty: none.
+    /// The subject of the peer's certificate, as one line ("CN = example.org"); empty: none.
     [[nodiscard]] std::string peer() const;
 
-    // Whether the handshake was shortened, see client_options::sessions.
+    /// Whether the handshake was shortened, see client_options::sessions.
     [[nodiscard]] bool resumed() const;
 
-    // A readable reason for the last error with a TLS code. Empty: no such error.
+    /// A readable reason for the last error with a TLS code. Empty: no such error.
     [[nodiscard]] std::string failure() const;
 
-    // The socket's descriptor, for options: valid until close(). Do not read from it or write to
-    // it.
+    /// The socket's descriptor, for options: valid until close(). Do not read from it or write to
+    /// it.
     [[nodiscard]] int native_handle() const noexcept;
 
 private:

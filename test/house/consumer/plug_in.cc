@@ -22,7 +22,7 @@ int sum_of_squares(weft::runtime& runtime) {
     runtime.go(send);
     int sum = 0;
     for (;;) {
-        const auto got = weft::select(weft::recv(squares), weft::timeout(30s));
+        const auto got = weft::select(weft::recv_case(squares), weft::timeout_case(30s));
         if (got.index() == 1) return -1;
         if (!std::get<0>(got)) break;
         sum += *std::get<0>(got);
@@ -42,7 +42,7 @@ extern "C" int plug_in_run(void) {
     try {
         weft::runtime runtime({.procs = 2});
         const int sum = sum_of_squares(runtime);
-        runtime.stop();
+        runtime.abandon();
         return sum;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "plug-in: %s\n", e.what());
