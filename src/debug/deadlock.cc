@@ -5,11 +5,11 @@
 // another thread (such as a library's), or a signal handler. Gs and timers are known and threads
 // can be counted. The program must announce signal handlers (external_waker).
 //
-// When. While weft::main runs, a runtime's last M to go idle without a timeout looks again after
-// some milliseconds (idle.h). Awake, without a P, on no list and holding no lock, it checks:
+// When. While weft::main runs and everything sleeps, a runtime's monitor searches after some
+// milliseconds (deadlock_watch.h). Holding no lock, it checks:
 //
 //   1  Each runtime: not stopping; all Ps idle; nothing queued; no timer set; no G running, or in a
-//      call, without a P; all other Ms asleep or ended; no external thread at work on it; its
+//      call, without a P; all Ms asleep or ended; no external thread at work on it; its
 //      monitor and thread maker, if any, begun (otherwise 2 would count them as foreign and delay
 //      the next search long). Runtimes left to stragglers, all back, do not count. At least one G
 //      exists.
@@ -20,9 +20,8 @@
 // A G that waits for a place for a blocking call waits for Ms in such calls; with or without a P,
 // they make 1 false.
 //
-// The searching M may be the one that polls files: during 4 a server would receive nothing. So it
-// waits only for a possible deadlock. If 3 fails it returns at once, and the next search is later
-// (idle.h).
+// The searching monitor looks at no P meanwhile. So it waits for 4 only if a deadlock is possible. If 3
+// fails it returns at once, and the next search is later.
 //
 // Check 2 catches a thread about to wake a G while it lives, 1 its effects after it has ended, and
 // 4 the time between.
@@ -33,10 +32,10 @@
 // threads are asleep at arbitrary points.
 //
 // Rejected. Deadlocks of some Gs while others run (needs owners of everything: a reachability
-// search). Searching in the monitor (it would have to wake). Aborting (a core tells less; a handler
-// of the program can abort(), or a debugger stop it).
+// search). Searching by the M that went idle last: an alarm of its own for each request of a server.
+// Aborting (a core tells less; a handler of the program can abort(), or a debugger stop it).
 //
-// Threads: an M on g0 without a P; report_deadlock: any thread.
+// Threads: a monitor; report_deadlock: any thread.
 // See:     docs/deadlocks.md
 #include <cstdint>
 #include <cstdlib>
@@ -78,26 +77,25 @@ struct activity {
     bool asleep = true;        // 1 and 3 hold
     bool outside_can = false;  // 3 fails
 
-    // Checks 1 for s. self: the calling M, or nullptr.
-    void look_at(scheduler& s, const M* self) noexcept {
-        s.idle.lock.lock();
+    // Checks 1 for s.
+    void look_at(scheduler& s) noexcept {
+        idle_guard held(s.idle);
         s.threads_lock.lock();
         bool all_ended = true;
         bool all_asleep = true;
         for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
             const bool ended = m->has_ended.load(acquire);  // pairs with m_thread
             all_ended = all_ended && ended;
-            all_asleep = all_asleep && (ended || m == self || m->on_idle_list || m == s.idle.retired_main);
+            all_asleep = all_asleep && (ended || m->on_idle_list || m == s.idle.retired_main);
         }
         s.threads_lock.unlock();
         if (all_ended && s.stopping.load(acquire)) {  // acquire: as below. It was left to stragglers, which are back
-            s.idle.lock.unlock();
             return;
         }
         asleep = asleep && all_asleep && s.sysmon.has_begun() && !s.maker.is_starting();
-        const bool all_idle = s.idle.idle_p_count.load(relaxed) == s.ps.alive() && s.idle.ms_without_p == 0 &&
+        const bool all_idle = s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 &&
                               s.idle.spinning.load(relaxed) == 0;  // relaxed: locked
-        s.idle.lock.unlock();
+        held.unlock();
         // acquire: sees earlier effects
         const bool ends = s.stopping.load(acquire) || s.cancelling.load(acquire);  // acquire: as above
         asleep = asleep && all_idle && !ends && s.external_refs.load(acquire) == 0 &&
@@ -115,18 +113,17 @@ struct activity {
 
 struct everywhere {
     activity all;
-    const M* self;
 
     static bool visit(void* closure, scheduler& s) noexcept {
         auto& e = *static_cast<everywhere*>(closure);
         if (is_from_before_fork(s)) return true;  // no thread of it exists here
-        e.all.look_at(s, e.self);
+        e.all.look_at(s);
         return e.all.asleep;
     }
 };
 
-activity look_everywhere(const M* self) noexcept {
-    everywhere e{{}, self};
+activity look_everywhere() noexcept {
+    everywhere e;
     WEFT_FULL_FENCE();
     e.all.outside_can = external_wakers.load(acquire) != 0 ||  // 3. Pairs with count_external_wakers
                         standing_source_is_awaited();
@@ -174,17 +171,17 @@ bool there_are_others() noexcept {
 enum class verdict : uint8_t { deadlock, others_can, none };
 
 // Checks 1 to 3 twice, then 4.
-verdict judge(const M* self, bool look_at_threads) noexcept {
-    activity before = look_everywhere(self);
+verdict judge(bool look_at_threads) noexcept {
+    activity before = look_everywhere();
     if (!before.asleep && !before.outside_can) {
         os::sleep_ns(confirm_after_ns);  // another M that came to look is idle again by then
-        before = look_everywhere(self);
+        before = look_everywhere();
     }
     if (before.outside_can) return verdict::others_can;
     if (!before.asleep) return verdict::none;
     if (look_at_threads && there_are_others()) return verdict::others_can;
     os::sleep_ns(confirm_after_ns);
-    const activity after = look_everywhere(self);
+    const activity after = look_everywhere();
     if (!after.asleep || after.sum != before.sum) return verdict::none;
     return look_at_threads && there_are_others() ? verdict::others_can : verdict::deadlock;
 }
@@ -405,8 +402,7 @@ bool look_for_deadlock(scheduler& s) noexcept {
     static constinit atomic<uint32_t> looking{0};
     const uint32_t here = fork_generation.load(relaxed) + 1;   // relaxed: changes only while there is one thread
     if (looking.exchange(here, acq_rel) == here) return true;  // acq_rel: one of them continues
-    const M* self = current_m();
-    const verdict v = judge(self, s.deadlocks != deadlock_search::strict);
+    const verdict v = judge(s.deadlocks != deadlock_search::strict);
     looking.store(0, release);  // pairs with the exchange
     if (v != verdict::deadlock) return v != verdict::others_can;
     bool any = false;
@@ -426,7 +422,7 @@ void count_external_wakers(int change) noexcept {
 
 bool runtime::report_deadlock(int fd) const noexcept {
     if (use() == nullptr) return false;  // not held during the check: a thread that pins it could wake a G
-    if (detail::judge(nullptr, false) != detail::verdict::deadlock) return false;
+    if (detail::judge(false) != detail::verdict::deadlock) return false;
     const detail::runtime_use s = use();
     if (s == nullptr || detail::count_gs(*s) == 0) return false;
     detail::print_report(*s, fd, "weft: ");

@@ -419,9 +419,9 @@ void print_stack_use(report& out, scheduler& s) noexcept {
 void dump_scheduler(scheduler& s, int fd, monitor* writer) noexcept {
     report out(fd, writer == nullptr ? report::patience::endless : report::patience::while_read, writer);
     out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.ps.in_use(),
-              s.idle.idle_p_count.load(relaxed),   // relaxed: a snapshot
-              s.thread_count.load(relaxed),        // relaxed: a snapshot
-              s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
+              s.idle.ps.count(),
+              s.thread_count.load(relaxed),    // relaxed: a snapshot
+              s.idle.ms.count.load(relaxed));  // relaxed: a snapshot
     frozen_batch batch(out, s);
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead || !out.goes_on()) return;  // relaxed: checked again once frozen

@@ -28,9 +28,9 @@ void count_ms(scheduler& s, stats_snapshot& all) noexcept {
     for (const M* m = s.all_ms; m != nullptr; m = m->all_next)
         all.in_call += m->in_call.load(relaxed) ? 1U : 0U;  // relaxed: a snapshot
     s.threads_lock.unlock();
-    s.idle.lock.lock();
-    all.threads_without_p = s.idle.ms_without_p;
-    s.idle.lock.unlock();
+    idle_guard held(s.idle);
+    all.threads_without_p = s.idle.absent.without_p;
+    held.unlock();
     const auto less = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
     all.running_without_p = less(all.threads_without_p, less(all.in_call, in_call_with_p));
     all.running = less(all.threads_with_p, all.threads_spinning + in_call_with_p) + all.running_without_p;
@@ -98,8 +98,8 @@ uint64_t look_at(const atomic<uint64_t>& counted) noexcept {
 stats_snapshot stats_of(scheduler& s) noexcept {
     stats_snapshot all;
     all.procs = s.ps.in_use();
-    all.procs_idle = s.idle.idle_p_count.load(relaxed);    // relaxed: a snapshot
-    all.threads_idle = s.idle.idle_m_count.load(relaxed);  // relaxed: as above
+    all.procs_idle = s.idle.ps.count();
+    all.threads_idle = s.idle.ms.count.load(relaxed);      // relaxed: a snapshot
     all.threads_spinning = s.idle.spinning.load(relaxed);  // relaxed: as above
     all.wakes = s.wakes.load(relaxed);                     // relaxed: as above
     all.threads = s.thread_count.load(relaxed);            // relaxed: as above
@@ -125,7 +125,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.retakes_blocked = look_at(seen.retakes_blocked);
     all.retakes_burning = look_at(seen.retakes_burning);
     all.retakes_in_call = look_at(seen.retakes_in_call);
-    all.yield_requests = look_at(seen.requests);
+    all.yield_requests = s.sysmon.requests();
     all.monitor_looks = look_at(seen.looks);
     all.threads_moved = s.sysmon.spread.moved();
     all.thread_shortages = look_at(s.no_thread);

@@ -55,9 +55,8 @@ void print_summary(report& out, const scheduler& s, int64_t ms, bool detail) noe
     out.print(
         "SCHED %lldms: gomaxprocs=%u idleprocs=%u threads=%u spinningthreads=%u needspinning=%u idlethreads=%u "
         "runqueue=%u",
-        static_cast<long long>(ms), s.ps.in_use(), look_at(s.idle.idle_p_count), look_at(s.thread_count),
-        look_at(s.idle.spinning), (wanted & wanted::an_m) != 0 ? 1U : 0U, look_at(s.idle.idle_m_count),
-        s.global.size() + s.injected.size());
+        static_cast<long long>(ms), s.ps.in_use(), s.idle.ps.count(), look_at(s.thread_count), look_at(s.idle.spinning),
+        (wanted & wanted::an_m) != 0 ? 1U : 0U, look_at(s.idle.ms.count), s.global.size() + s.injected.size());
     if (detail) {
         out.print(" sysmonwait=%u high=%u low=%u stopping=%u", (wanted & wanted::monitor) != 0 ? 1U : 0U, s.high.size(),
                   s.low.size(), look_at(s.stopping) ? 1U : 0U);

@@ -132,7 +132,7 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
         out.print("weft: watchdog: ");
         print_who(out, *q.g, q.id);
         out.print(" has been runnable for %lld ms without running; %u of %u Ps are idle\n",
-                  static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.idle_p_count.load(relaxed),
+                  static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.ps.count(),
                   s.ps.in_use());  // relaxed: a snapshot
         print_queued(out, *q.g, q.id);
     }

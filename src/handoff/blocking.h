@@ -1,7 +1,7 @@
 // blocking.h: blocking calls (weft::blocking), from the scheduler's side.
 //
 // A G in a blocking call runs user code, with M::in_call set: the monitor takes the P after
-// monitor::call_allowance_ns, without reading the thread's CPU time. Nothing else marks the call,
+// p_watch::call_allowance_ns, without reading the thread's CPU time. Nothing else marks the call,
 // so it costs a few plain stores.
 //
 // During the call the M is lent: m->g is nullptr, so checks find a plain thread, and m->lent_by is

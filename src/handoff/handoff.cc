@@ -9,18 +9,15 @@ namespace weft::detail {
 
 namespace {
 
-// H1, and the part of H2 that takes the P from its M. Returns the P, with idle.lock held; or
-// nullptr, without the lock, if the scheduler is stopping.
-P* take_from_giver(scheduler& s, M* m) noexcept {
-    for (;;) {
-        s.idle.lock.lock();
-        const bool stops = s.stopping.load(relaxed);  // relaxed: set under the lock
-        P* p = stops ? nullptr : try_release_p_locked(m);
-        if (p != nullptr) return p;
-        s.idle.lock.unlock();
-        if (stops) return nullptr;
+// H1, and the part of H2 that takes the P from its M. nullptr: the scheduler is stopping.
+P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept {
+    while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
+        if (P* p = try_release_p_locked(m)) return p;
+        held.unlock();
         wait_for_thief(*m->p);
+        held.lock();
     }
+    return nullptr;
 }
 
 // H2: the M that gets the P, to run g or, if g is nullptr, to search for work. nullptr: a new M
@@ -38,7 +35,7 @@ M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
 }
 
 void count_previous_owner_locked(idle_state& idle, M* m, previous_owner what, int change) noexcept {
-    uint32_t& count = what == previous_owner::retires ? idle.unavailable : idle.ms_without_p;
+    uint32_t& count = what == previous_owner::retires ? idle.absent.unavailable : idle.absent.without_p;
     if (what != previous_owner::goes_idle) count += static_cast<uint32_t>(change);
     if (what == previous_owner::continues) m->overran = false;
 }
@@ -47,12 +44,11 @@ void count_previous_owner_locked(idle_state& idle, M* m, previous_owner what, in
 void take_back(scheduler& s, M* m, P* p, const G* g, previous_owner what) noexcept {
     m->p = nullptr;
     acquire_p(m, p);
-    idle_state& idle = s.idle;
-    idle.lock.lock();
-    if (g == nullptr) count_spinner_locked(idle, -1);
-    count_previous_owner_locked(idle, m, what, -1);
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    {
+        const idle_guard held(s.idle);
+        if (g == nullptr) count_spinning_locked(s.idle, -1);
+        count_previous_owner_locked(s.idle, m, what, -1);
+    }
     call_monitor(s);  // one spinner less, perhaps, while work waits
 }
 
@@ -60,20 +56,20 @@ void take_back(scheduler& s, M* m, P* p, const G* g, previous_owner what) noexce
 
 handoff hand_off_p(scheduler& s, M* m, G* g, previous_owner what) noexcept {
     idle_state& idle = s.idle;
-    P* p = take_from_giver(s, m);
+    idle_guard held(idle);
+    P* p = take_from_giver_locked(s, m, held);
     if (p == nullptr) return handoff::stopping;
     bool asleep = false;
     M* to = take_target_locked(s, g, asleep);
-    if (what == previous_owner::continues) m->p = p;  // its last P
-    if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets the P
+    if (what == previous_owner::continues) m->p = p;   // its last P
+    if (g == nullptr) count_spinning_locked(idle, 1);  // on behalf of the M that gets the P
     count_previous_owner_locked(idle, m, what, 1);
     if (to != nullptr) {
         WEFT_ASSERT(to->next_p == nullptr);
         to->next_p = p;
         to->next_g = g;
     }
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    held.unlock();
 
     s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
     if (to != nullptr && asleep) {

@@ -56,9 +56,9 @@ void push_injected(G* g) noexcept {
     if (push_class_outside(g)) return;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
-    s.injected.push(g);                                           // N1. g may run and be gone from here on
-    wake_for_outside(s, preferred);                               // N2, N3
-    const bool all_run = s.idle.idle_p_count.load(relaxed) == 0;  // relaxed: N2
+    s.injected.push(g);                           // N1. g may run and be gone from here on
+    wake_for_outside(s, preferred);               // N2, N3
+    const bool all_run = s.idle.ps.count() == 0;  // N2
     if (all_run && s.injected.size() != 0) ask_one(s, preferred);
 }
 

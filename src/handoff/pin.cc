@@ -26,10 +26,8 @@ constexpr int64_t no_thread_nap_ns = 1'000'000;
 
 // H5: true if m was handed its own G, with a P, since.
 bool was_handed(scheduler& s, const M* m) noexcept {
-    s.idle.lock.lock();
-    const bool handed = m->next_p != nullptr;
-    s.idle.lock.unlock();
-    return handed;
+    const idle_guard held(s.idle);
+    return m->next_p != nullptr;
 }
 
 // H5: m's pinned G, if a queue has it. m's P has no Gs.
@@ -85,11 +83,10 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 void retire(scheduler& s, M* m) noexcept {
     m->retired.store(true, relaxed);  // relaxed: a hint
     if (m->p == nullptr) {
-        s.idle.lock.lock();
-        --s.idle.ms_without_p;
+        const idle_guard held(s.idle);
+        --s.idle.absent.without_p;
         set_hog_locked(s.idle, m, false);
-        ++s.idle.unavailable;
-        s.idle.lock.unlock();
+        ++s.idle.absent.unavailable;
         return;
     }
     // picked: the G that the ended one would have switched to
@@ -101,10 +98,10 @@ void retire(scheduler& s, M* m) noexcept {
 
 void await_stop(scheduler& s, M* m) noexcept {
     m->park.reset();
-    s.idle.lock.lock();
+    idle_guard held(s.idle);
     const bool waits = !s.stopping.load(relaxed);  // relaxed: set under the lock
     if (waits) s.idle.retired_main = m;
-    s.idle.lock.unlock();
+    held.unlock();
     if (waits) m->park.sleep(never);
 }
 

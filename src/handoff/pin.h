@@ -18,7 +18,7 @@
 //       whatever else it steals. Else it retries in 1 ms
 //
 // When its G leaves, the M still holds its P, looks for work, hands off what is not its own, and
-// without work sleeps on a list of its own (idle.pinned_ms). If handed its G while awake, it finds
+// without work sleeps on a list of its own (idle.ms.pinned). If handed its G while awake, it finds
 // next_p before it goes idle. It then skips the scan, so it wakes another M if wanted is set.
 //
 // Only givers write next_p and next_g of a pinned G's M; a P that it takes itself does not pass

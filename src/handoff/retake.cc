@@ -55,14 +55,14 @@ void leave_p_to_others(scheduler& s, M* m) noexcept {
 
 bool take_back_p(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
-    idle.lock.lock();
+    idle_guard held(idle);
     P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
     if (p != nullptr) {
-        --idle.ms_without_p;
+        --idle.absent.without_p;
         set_hog_locked(idle, m, false);
     }
     const bool had_long_slice = p != nullptr && std::exchange(m->has_long_slice, false);
-    idle.lock.unlock();
+    held.unlock();
     if (p == nullptr) return false;
     m->p = nullptr;
     acquire_p(m, p);
@@ -96,12 +96,11 @@ void exit_without_p(M* m) noexcept {
 }
 
 void come_back_without_p(scheduler& s, M* m) noexcept {
-    s.idle.lock.lock();
-    --s.idle.ms_without_p;
+    idle_guard held(s.idle);
+    --s.idle.absent.without_p;
     set_hog_locked(s.idle, m, false);
     const bool had_long_slice = std::exchange(m->has_long_slice, false);
-    m->stands_by = !m->overran && may_stand_by_locked(s);
-    s.idle.lock.unlock();
+    held.unlock();
     if (had_long_slice) os::want_short_slices(m->tid(), true);
     sleep_without_p(s, m);
 }

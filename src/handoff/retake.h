@@ -39,7 +39,7 @@
 //                 thief touch its owner fields.
 //             I2. An M in user code holds m->p exactly if m->p->owner names it: only Ms on lists
 //                 are given a P.
-//             I3. idle.ms_without_p counts the Ms that have lost their P and are not back on g0 or a P.
+//             I3. idle.absent.without_p counts the Ms that have lost their P and are not back on g0 or a P.
 // Locks:      idle.lock.
 // See:        docs/retake.md, test/model/retake.pml
 #pragma once

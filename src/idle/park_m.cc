@@ -1,10 +1,11 @@
-// park_m.cc: how an M lies down, sleeps, and gets up. The protocol and its reasons are in idle.h; step numbers refer to it.
+// park_m.cc: how an M goes idle, sleeps and wakes. The protocol is in idle.h; step numbers refer to it.
 #include <algorithm>
 #include <utility>
 
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "idle/idle.h"
+#include "idle/plan_park.h"
 #include "idle/sentinel_backoff.h"
 #include "lifecycle/start.h"
 #include "os/os.h"
@@ -26,266 +27,204 @@ uint64_t total_ticks(const scheduler& s) noexcept {
     return sum;
 }
 
-bool lacks_deadlock_looker_locked(const scheduler& s) noexcept {
-    const idle_state& idle = s.idle;
-    if (!main_is_running() || s.deadlocks == deadlock_search::off) return false;
-    if (idle.deadlock_looker != nullptr || idle.ms_without_p != 0) return false;
-    // relaxed: locked
-    return idle.idle_p_count.load(relaxed) == s.ps.alive() && earliest_deadline(s) == never;
-}
-
 namespace {
 
-// p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
-P* put_idle_or_retire_locked(scheduler& s, P* p) noexcept {
-    if (s.ps.is_surplus(*p)) return p;
-    put_idle_p_locked(s, p);
-    return nullptr;
-}
-
-// Until when an M sleeps, and until when some M does; and whether there is a P that either could take.
-struct alarm_times {
-    int64_t own_ns;
-    int64_t any_ns;
-    bool a_p_is_idle;
-};
-
-// Whether somebody ought to sleep in the poller, and does not.
 bool lacks_poller_locked(const scheduler& s) noexcept { return s.io.in_use() && !s.idle.poller.any(); }
 
-// Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near sentinel; never: go far (step 5). stays: be the near
-// sentinel also while no P runs, if somebody sleeps in the poller.
-alarm_times enter_idle_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns, bool stays) noexcept {
+// How an M that is now on its list waits.
+struct parked {
+    bool polls;        // in the poller, not on its note
+    bool others_push;  // a P runs and no M scans soon: step 5 is needed
+    int64_t until_ns;  // when it wakes by itself
+    int64_t any_ns;    // when the sentinel does, m or another
+};
+
+void claim_sentinel_locked(sentinel_role& role, M* m, M* first, const park_plan& plan, int64_t until_ns) noexcept {
+    if (plan.claim == sentinel_claim::no) return;
+    const bool vacant = role.m == nullptr;
+    if (plan.claim == sentinel_claim::unless_first_covers && vacant && first->alarm_ns <= until_ns) {
+        role = {first, false, first->alarm_ns};  // m is woken before it, and then need not wake another for timers
+    } else if (plan.claim == sentinel_claim::yes || vacant || until_ns < role.until_ns) {
+        role = {m, plan.alarm == park_alarm::soon, until_ns};
+    }
+}
+
+// Step 4: puts m on its list.
+parked enter_idle_locked(scheduler& s, M* m, int64_t now_ns, const sentinel_backoff& backoff) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
-    const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
-    const bool busy = idle_ps < s.ps.alive();
-    const bool is_near = idle.sentinel != nullptr && idle.sentinel_near;
-    const bool may_stay = stays && !is_near && s.ps.alive() > 1 && idle.poller.any();
-    const bool others_run = (busy || may_stay) && period_ns != never;
-    const bool near = others_run && idle_ps != 0;
-    const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
-    const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
-    // N1, N3. Who sleeps in the poller is the sentinel, too, unless that one is near.
-    const bool polls = lacks_poller_locked(s) && !others_run && !(busy && is_near);
     M* first = idle.poller.waiting_locked();
-    const bool joins =
-        first != nullptr && !busy && !near && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all();  // N5
-    if (polls || joins) idle.poller.take_locked(m);
-    int64_t any_ns = idle.sentinel_until_ns;
-    const M* before = idle.sentinel;
-    if (joins && before == nullptr && first->alarm_ns <= until) {
-        // Who joins will be woken first, and then need not see to it that somebody else has an alarm.
-        idle.sentinel = first;
-        idle.sentinel_near = false;
-        any_ns = first->alarm_ns;
-    } else if (before == nullptr || until < any_ns || (near && !idle.sentinel_near) || (polls && !idle.sentinel_near)) {
-        idle.sentinel = m;
-        idle.sentinel_near = near;
-        any_ns = until;
-    }
-    idle.sentinel_until_ns = any_ns;
-    m->alarm_ns = polls || idle.sentinel == m ? until : never;
-    publish_wanted_locked(idle);
-    if (!near && !polls) idle.went_far_ns = now_ns;
-    return {m->alarm_ns, any_ns, idle_ps != 0};
+    const park_facts facts = {
+        .some_p_idle = idle.ps.count() != 0,
+        .some_p_runs = idle.ps.count() < s.ps.alive(),
+        .backs_off = backoff.backs_off(),
+        .near_sentinel = idle.sentinel.m != nullptr && idle.sentinel.near,
+        .poller_empty = lacks_poller_locked(s),
+        .may_join = first != nullptr && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all(),
+    };
+    const park_plan plan = plan_park(facts);
+    int64_t until_ns = plan.alarm == park_alarm::none ? never : earliest_deadline(s);
+    if (plan.alarm == park_alarm::soon) until_ns = std::min(until_ns, now_ns + backoff.period_ns);
+    const bool polls = plan.place == park_place::poller;
+    if (polls) idle.poller.take_locked(m);
+    claim_sentinel_locked(idle.sentinel, m, first, plan, until_ns);
+    const bool has_alarm = idle.sentinel.m == m || (polls && facts.poller_empty);
+    m->alarm_ns = has_alarm ? until_ns : never;
+    const bool others_push = facts.some_p_idle && facts.some_p_runs && plan.alarm != park_alarm::soon;
+    return {polls, others_push, m->alarm_ns, idle.sentinel.until_ns};
 }
 
-// Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning. stays: it was a sentinel that does.
-P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcept {
-    const uint32_t idle_ps = s.idle.idle_p_count.load(relaxed);  // relaxed: locked
-    if (idle_ps == 0) return nullptr;
+// Step 5. Returns until when the M may sleep.
+int64_t scan_before_sleep(scheduler& s, const parked& how, int64_t now_ns) noexcept {
+    int64_t until_ns = how.until_ns;
+    if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + sentinel_far_ns);  // F2
+    if (anything_to_do(s, now_ns)) return now_ns;
+    const int64_t earliest_ns = earliest_deadline(s);  // last: L1
+    return earliest_ns < how.any_ns ? std::min(until_ns, earliest_ns) : until_ns;
+}
+
+// Step 3: takes a P for m, which is on no list, if there is something to do. m then counts as
+// spinning.
+P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns) noexcept {
+    if (s.idle.ps.count() == 0) return nullptr;
     if (m->fetched == nullptr && !anything_to_do(s, now_ns)) return nullptr;
-    if (stays) s.idle.went_far_ns = now_ns;  // if this is soon over it stays again
-    m->served_alone = !stays && m->fetched != nullptr && idle_ps == s.ps.alive();
-    P* p = take_idle_p_locked(s, procs_max);
-    count_spinner_locked(s.idle, 1);
-    publish_wanted_locked(s.idle);
-    return p;
+    count_spinning_locked(s.idle, 1);
+    return take_idle_p_locked(s, procs_max);
 }
 
-// Whether m, which is idle, and could run any G, is one more than there are Ps. When the process ends nobody is: nobody would join it.
+// Returns whether m, which is idle and runs any G, is surplus: there are more such Ms than Ps. False
+// while the process exits, because no thread would join it.
 bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
     if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
-    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.ms_without_p >
-           s.ps.alive();  // relaxed: a moment later is as good
+    const absent_ms& absent = s.idle.absent;
+    // relaxed: a moment later is as good
+    return s.thread_count.load(relaxed) - absent.unavailable - absent.without_p > s.ps.alive();
 }
 
-// How long after the last look, or after it lay down, an M looks for a deadlock, if it has so often. others: could end it when it last looked.
-constexpr int64_t deadlock_look_after_ns(bool others, int looks) noexcept {
-    const int early = others ? 2 : deadlock_early_looks;
-    if (looks >= early) return deadlock_look_later_ns;
-    return others ? deadlock_look_others_ns : deadlock_look_first_ns << (2 * looks);
-}
-
-// How many looks an M that lies down counts as done: if others have been seen, it need not look so early.
-int deadlock_looks_done_locked(const idle_state& idle) noexcept { return idle.others_seen ? 1 : 0; }
-
-// When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
-int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int& looks) noexcept {
+// If everything sleeps and the monitor does not watch for a deadlock, asks it to. True: it is far and
+// must be woken, without the lock.
+bool starts_deadlock_watch_locked(scheduler& s) noexcept {
     idle_state& idle = s.idle;
-    if (!lacks_deadlock_looker_locked(s)) return never;
-    if (idle.deadlock_owed && !idle.deadlock_watched) looks = deadlock_looks_done_locked(idle);
-    if (looks >= deadlock_looks) return never;
-    idle.deadlock_owed = idle.deadlock_watched;
-    if (idle.deadlock_watched) return never;
-    if (now_ns - idle.deadlock_alarms_since_ns > deadlock_watch_ns) {
-        idle.deadlock_alarms_since_ns = now_ns;
-        idle.deadlock_alarms = 0;
-    }
-    ++idle.deadlock_alarms;
-    idle.deadlock_looker = m;
-    return now_ns + deadlock_look_after_ns(idle.others_seen, looks);
+    if (idle.monitor.watches_deadlock || !all_sleep_locked(s)) return false;
+    idle.monitor.watches_deadlock = true;
+    return idle.monitor.far;
 }
 
-// Nobody has come. Not under the lock.
-void search_deadlock(scheduler& s) noexcept {
-    const bool others = !look_for_deadlock(s);
-    s.idle.lock.lock();
-    s.idle.others_seen = others;
-    s.idle.lock.unlock();
-}
-
-// Whether m, which was told, was told what to do, or to end. (Else only to look.)
-bool told_what(const scheduler& s, const M* m) noexcept {
+// Returns whether m, which was notified, was given a P, or the scheduler stops. (Else it is to scan.)
+bool has_request(const scheduler& s, const M* m) noexcept {
     return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
 }
 
-// m, which is on no list, has found nothing to do, and ends. Unlocks.
-void end_idle_m(scheduler& s, M* m) noexcept {
+// m is surplus, is on no list and ends. If it was the sentinel, waited in the poller, or was to wake for
+// a timer that it has seen in step 5, another M takes that over.
+void end_idle_m(scheduler& s, M* m, idle_guard& held) noexcept {
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
-    ++idle.unavailable;
-    // It may have been the sentinel, or have slept in the poller, or have had the alarm for the look for a deadlock.
-    const bool lacks_looker = lacks_deadlock_looker_locked(s);
-    if (lacks_looker) idle.deadlock_owed = true;
-    // Or it was to wake for a timer that it has seen in step 5.
-    const bool a_p_is_idle = idle.idle_p_count.load(relaxed) != 0;  // relaxed: locked
-    const bool lacks_alarm = a_p_is_idle && earliest_deadline(s) < idle.sentinel_until_ns;
-    const bool lacks_one =
-        idle.sentinel == nullptr || lacks_alarm || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
+    ++idle.absent.unavailable;
+    const bool lacks_alarm = idle.sentinel.m == nullptr || earliest_deadline(s) < idle.sentinel.until_ns;
+    const bool lacks_one = idle.ps.count() != 0 && (lacks_alarm || lacks_poller_locked(s));
     M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    held.unlock();
     if (other != nullptr) wake_m(other);
 }
 
-// m is on the list, and stays awake for a while.
-void stand_by(idle_state& idle, const M* m, int64_t until_ns) noexcept {
-    if (idle.one_stands_by.exchange(true, relaxed)) return;  // relaxed: nothing depends on it
-    m->park.watch(std::min(until_ns, os::monotonic_ns() + stand_by_ns));
-    idle.one_stands_by.store(false, relaxed);  // relaxed: as above
-}
-
-// m is on the list. Whether it was told, in until_ns. polls: it sleeps in the poller, and may come back with something in fetched.
-bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t now_ns, int64_t until_ns) noexcept {
+// m is on its list. Returns whether it was notified before until_ns. In the poller it may come back
+// with something in fetched.
+bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
     if (!polls) return m->park.sleep(until_ns);
     const bool goes = m->park.go_elsewhere();
-    if (goes) m->fetched = s.io.sleep_in(now_ns, until_ns);
-    const bool told_there = goes && m->park.was_told_elsewhere();
-    if (s.idle.poller.leave(m, told_there)) s.io.interrupt();
-    return !goes || told_there;
+    if (goes) m->fetched = s.io.sleep_in(until_ns);
+    const bool notified_there = goes && m->park.was_notified_elsewhere();
+    if (s.idle.poller.leave(m, notified_there)) s.io.interrupt();
+    return !goes || notified_there;
 }
 
-// Steps 3 to 5. Returns the P that m has taken because there is something to do, and then m counts as spinning; or nullptr: others have
-// told it what to do in next_p and next_g, or, if those are empty, the scheduler is stopping.
+// m has woken by itself. Takes it off its list and polls if it must (N3). Returns false if another M has
+// just taken it off, and will notify it.
+bool leave_list(scheduler& s, M* m, sentinel_backoff& backoff, idle_guard& held) noexcept {
+    if (!m->on_idle_list) return false;
+    remove_idle_m_locked(s, m);
+    backoff.scanned(total_ticks(s));
+    if (!lacks_poller_locked(s) || m->fetched != nullptr) return true;
+    held.unlock();
+    m->fetched = s.io.poll_if_older(netpoll::busy_ns, os::monotonic_ns());
+    held.lock();
+    return true;
+}
+
+// Steps 3 to 5. Returns the P that m has taken because there is something to do; m then counts as
+// spinning. nullptr: others have put its request into next_p and next_g; or, if these are empty, the
+// scheduler is stopping or m is to end.
 P* park_until_notified(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
-    sentinel_backoff look{.ticks = total_ticks(s)};
+    sentinel_backoff backoff{.ticks = total_ticks(s)};
     int64_t ends_ns = never;
-    bool stands_by = std::exchange(m->stands_by, false);
     m->park.reset();
-    idle.lock.lock();
-    int deadlock_searches = deadlock_looks_done_locked(idle);
-    if (std::exchange(m->coming, false)) --idle.coming;
-    for (;;) {
-        if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
+    idle_guard held(idle);
+    if (std::exchange(m->coming, false)) --idle.absent.coming;
+    while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
         if (m->next_p != nullptr) {
-            // Our pinned G was handed to us, perhaps before we lay down. Somebody else has to look in our place.
-            idle.lock.unlock();
+            // Its pinned G was handed to it, perhaps before it parked. Another M must scan instead.
+            held.unlock();
             wake_if_wanted(s);
             return nullptr;
         }
         const int64_t now_ns = m->fetched != nullptr ? s.io.polled_ns() : os::monotonic_ns();
-        if (P* p = try_leave_idle_locked(s, m, now_ns, look.stays)) {
-            idle.lock.unlock();
-            return p;
-        }
+        if (P* p = try_leave_idle_locked(s, m, now_ns)) return p;
         if (m->fetched != nullptr) {  // all Ps are taken
-            idle.lock.unlock();
+            held.unlock();
             ready_all(std::exchange(m->fetched, nullptr));
-            idle.lock.lock();
+            held.lock();
             continue;
         }
-        if (ends_ns == never) {
-            ends_ns = now_ns + s.thread_idle_ns;
-            look.stays = !std::exchange(m->served_alone, false) && now_ns - idle.went_far_ns < sentinel_stays_ns;
-        }
-        const bool surplus_m = is_surplus_locked(s, m);
-        if (surplus_m && now_ns >= ends_ns) {
-            end_idle_m(s, m);
+        if (ends_ns == never) ends_ns = now_ns + s.thread_idle_ns;
+        const bool surplus = is_surplus_locked(s, m);
+        if (surplus && now_ns >= ends_ns) {
+            end_idle_m(s, m, held);
             return nullptr;
         }
-        const alarm_times until = enter_idle_locked(s, m, now_ns, look.period_ns, look.stays);
-        int64_t until_ns = surplus_m ? std::min(until.own_ns, ends_ns) : until.own_ns;
-        const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
-        until_ns = std::min(until_ns, search_ns);
-        const bool polls = idle.poller.has(m);
-        const bool too_many_alarms = search_ns != never && idle.deadlock_alarms == deadlock_alarms_many;
-        idle.lock.unlock();
-        if (too_many_alarms) s.sysmon.look_soon();
+        const parked how = enter_idle_locked(s, m, now_ns, backoff);
+        const bool watch = starts_deadlock_watch_locked(s);
+        held.unlock();
+        if (watch) s.sysmon.watch_deadlock();
 
-        if (look.period_ns == never && until.a_p_is_idle) {
-            // Step 5: a push, or a timer that is set by who goes on, from now on reads wanted, or we see it here.
-            if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + sentinel_far_ns);  // F2
-            if (anything_to_do(s, now_ns)) until_ns = now_ns;
-            const int64_t earliest_ns = earliest_deadline(s);  // last: Leaving
-            if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
+        const int64_t until_ns = how.others_push ? scan_before_sleep(s, how, now_ns) : how.until_ns;
+        if (!sleep_or_poll(s, m, how.polls, surplus ? std::min(until_ns, ends_ns) : until_ns)) {
+            held.lock();
+            if (leave_list(s, m, backoff, held)) continue;
+            held.unlock();
+            const bool notified = m->park.sleep(never);
+            WEFT_ASSERT(notified);
         }
-        if (std::exchange(stands_by, false) && !polls) stand_by(idle, m, until_ns);
-        bool told = sleep_or_poll(s, m, polls, now_ns, until_ns);
-        if (!told) {
-            idle.lock.lock();
-            if (m->on_idle_list) {
-                remove_idle_m_locked(s, m);
-                look.look_again(total_ticks(s));
-                if (search_ns != never && m->fetched == nullptr && os::monotonic_ns() >= search_ns) {
-                    ++deadlock_searches;
-                    idle.lock.unlock();
-                    search_deadlock(s);
-                    idle.lock.lock();
-                }
-                if (lacks_poller_locked(s) && m->fetched == nullptr) {  // N3
-                    idle.lock.unlock();
-                    m->fetched = s.io.poll_if_older(netpoll::busy_ns, os::monotonic_ns());
-                    idle.lock.lock();
-                }
-                continue;
-            }
-            // Somebody took us off the list at this very moment.
-            idle.lock.unlock();
-            told = m->park.sleep(never);
-            WEFT_ASSERT(told);
-        }
-        // The M of a pinned G that was told to look may be handed that one meanwhile: it reads what for under the lock.
-        if (m->pinned == nullptr && told_what(s, m)) return nullptr;
+        // An M with a pinned G that was woken to scan may be handed that G meanwhile: it reads the
+        // request under the lock.
+        if (m->pinned == nullptr && has_request(s, m)) return nullptr;
         m->park.reset();
-        idle.lock.lock();
+        held.lock();
     }
-    idle.lock.unlock();
     return nullptr;
 }
 
 }  // namespace
 
+bool all_sleep_locked(const scheduler& s) noexcept {
+    if (s.deadlocks == deadlock_search::off || !main_is_running()) return false;
+    return s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 && earliest_deadline(s) == never;
+}
+
 bool sleep_until_work(scheduler& s, M* m) noexcept {
-    idle_state& idle = s.idle;
     // Step 1.
-    P* surplus = put_idle_or_retire_locked(s, lock_and_release_p(s, m));
-    if (m->spinning) count_spinner_locked(idle, -1);
-    m->spinning = false;
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    P* surplus = nullptr;
+    {
+        idle_guard held(s.idle);
+        P* p = release_p_locked(m, held);
+        if (s.ps.is_surplus(*p)) {
+            surplus = p;
+        } else {
+            put_idle_p_locked(s, p);
+        }
+        if (std::exchange(m->spinning, false)) count_spinning_locked(s.idle, -1);
+    }
     if (surplus != nullptr) retire_p(s, *surplus);
     return sleep_without_p(s, m);
 }
@@ -299,7 +238,7 @@ bool sleep_without_p(scheduler& s, M* m) noexcept {
         m->picked = std::exchange(m->next_g, nullptr);
     }
     waiter* fetched = std::exchange(m->fetched, nullptr);
-    if (p == nullptr) {  // stopping
+    if (p == nullptr) {  // stopping, or m is to end
         ready_all(fetched);
         return false;
     }

@@ -9,10 +9,8 @@ namespace weft::detail {
 namespace {
 
 uint32_t count_hogs(scheduler& s) noexcept {
-    s.idle.lock.lock();
-    const uint32_t n = s.idle.hogs;
-    s.idle.lock.unlock();
-    return n;
+    const idle_guard held(s.idle);
+    return s.idle.absent.hogs;
 }
 
 // …_locked: caller must hold threads_lock. So no M that holds a P or is on the list is freed, and
@@ -99,7 +97,7 @@ void placement::look(scheduler& s, int64_t now_ns) noexcept {
 void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept {
     if (m->is_hog.load(relaxed) == is_one) return;  // relaxed: locked
     m->is_hog.store(is_one, relaxed);               // relaxed: as above
-    idle.hogs += is_one ? 1U : ~0U;
+    idle.absent.hogs += is_one ? 1U : ~0U;
 }
 
 void move_now(M* m) noexcept {

@@ -35,7 +35,7 @@
 // Rejected: Leaving the hog its P, as Go does. It would have to be interrupted to lose the P, and
 // would be no better off.
 //
-// Invariants: I1. idle.hogs counts the Ms whose is_hog is set. idle.ms_without_p counts them too.
+// Invariants: I1. idle.absent.hogs counts the Ms whose is_hog is set; absent.without_p counts them, too.
 // Locks:      idle.lock and scheduler.threads_lock, one after the other.
 // Threads:    the monitor; move_as_told: each M.
 // See:        docs/retake.md

@@ -1,11 +1,10 @@
-// sentinel_backoff.h: how long a sentinel sleeps until it looks again (idle.h), by what its looks have seen.
+// sentinel_backoff.h: how long the near sentinel sleeps until its next scan (idle.h), by what its
+// scans have seen.
 //
-// The problem. A look is a wake-up, and costs as much as hundreds of green threads; work that is queued meanwhile waits. So the time to the next
-// one begins short, and doubles, up to sentinel_far_ns, as long as the running Ps schedule by themselves. When they have scheduled nothing for
-// sentinel_rounds looks in a row, they compute: then the sentinel goes far, and pushes do what it did.
-//
-// One that stays is there to spare the wake-ups of single requests: it goes on while there are at least as many of those as looks, each look
-// without one counting against one look with two.
+// The problem. A scan is a wake-up and costs as much as hundreds of green threads; but work that is
+// queued meanwhile waits. So the period begins short, and doubles up to sentinel_far_ns as long as
+// the running Ps schedule. If they have scheduled nothing for sentinel_rounds scans in a row, they
+// compute. Then the sentinel backs off: it sleeps until the next timer, and pushes wake an M instead.
 //
 // See: docs/idle.md
 #pragma once
@@ -22,20 +21,19 @@ inline constexpr int64_t sentinel_far_ns = 400'000;
 inline constexpr int sentinel_rounds = 4;
 
 struct sentinel_backoff {
-    int64_t period_ns = sentinel_near_ns;  // never: go far
-    uint64_t ticks = 0;                    // schedules, of all Ps, at the last look
-    int quiet_looks = 0;
-    bool stays = false;
+    int64_t period_ns = sentinel_near_ns;  // never: it backs off
+    uint64_t ticks = 0;                    // schedules of all Ps at the last scan
+    int quiet_scans = 0;                   // in a row that saw no schedule
 
-    void look_again(uint64_t ticks_now) noexcept {
-        const auto seen = static_cast<int>(std::min(ticks_now - ticks, uint64_t{sentinel_rounds}));
-        quiet_looks = stays ? std::max(quiet_looks + 1 - seen, 0) : seen == 0 ? quiet_looks + 1 : 0;
+    [[nodiscard]] bool backs_off() const noexcept { return period_ns == never; }
+
+    void scanned(uint64_t ticks_now) noexcept {
+        quiet_scans = ticks_now == ticks ? quiet_scans + 1 : 0;
         ticks = ticks_now;
-        if (quiet_looks >= sentinel_rounds) {
+        if (quiet_scans >= sentinel_rounds) {
             period_ns = never;
-            stays = false;
         } else {
-            period_ns = period_ns == never ? sentinel_near_ns : std::min(2 * period_ns, sentinel_far_ns);
+            period_ns = backs_off() ? sentinel_near_ns : std::min(2 * period_ns, sentinel_far_ns);
         }
     }
 };

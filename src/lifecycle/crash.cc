@@ -264,7 +264,7 @@ void report::give_up() noexcept {
 bool report::await_reader() noexcept {
     while (left_ns_ > 0) {
         const int64_t began_ns = os::monotonic_ns();
-        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor::look_ns));
+        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor_pace::look_ns));
         left_ns_ -= os::monotonic_ns() - began_ns;
         if (writer_ != nullptr && !writer_->look_meanwhile()) return false;
         if (takes_some) return true;

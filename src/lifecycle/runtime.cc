@@ -101,9 +101,9 @@ scheduler* exchange_default(scheduler* s) noexcept {
 }
 
 void acquire_first_p(scheduler& s, M* m) noexcept {
-    s.idle.lock.lock();
+    idle_guard held(s.idle);
     P* p = take_idle_p_locked(s, 0);
-    s.idle.lock.unlock();
+    held.unlock();
     acquire_p(m, p);
 }
 

@@ -241,18 +241,17 @@ void delist(scheduler& s, M* m) noexcept {
 
 // A retired M, off all lists, whose thread must be joined; else nullptr.
 M* take_retired(scheduler& s) noexcept {
-    s.idle.lock.lock();
+    const idle_guard held(s.idle);
     s.threads_lock.lock();
     M* m = s.all_ms;
     // acquire: pairs with m_thread
     while (m != nullptr && !(m->has_ended.load(acquire) && m->retired.load(relaxed) && is_joinable(m))) m = m->all_next;
     if (m != nullptr) {
         delist_locked(s, m);
-        --s.idle.unavailable;
+        --s.idle.absent.unavailable;
         s.retired.fetch_sub(1, relaxed);  // relaxed: a hint
     }
     s.threads_lock.unlock();
-    s.idle.lock.unlock();
     return m;
 }
 
@@ -287,10 +286,9 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_poo
     }
     for (uint32_t i = 0; i < p_count; ++i) {
         ps[i].state.store(p_state::idle, relaxed);  // relaxed: not shared yet
-        idle.idle_ps[i / 64] |= uint64_t{1} << (i % 64);
+        idle.ps.put(i);
     }
-    idle.idle_p_count.store(p_count, relaxed);  // relaxed: not shared yet
-    idle.wanted.store(1, relaxed);              // relaxed: as above
+    const idle_guard publishes(idle);
 }
 
 scheduler::~scheduler() {
@@ -309,12 +307,11 @@ bool any_ends(scheduler& s) noexcept {
         // relaxed: a hint; acquire: pairs with m_thread
         return m->retired.load(relaxed) && !m->is_main && !m->has_ended.load(acquire);
     };
-    s.idle.lock.lock();
+    const idle_guard held(s.idle);
     s.threads_lock.lock();
     const M* m = s.all_ms;
     while (m != nullptr && !ends(m)) m = m->all_next;
     s.threads_lock.unlock();
-    s.idle.lock.unlock();
     return m != nullptr;
 }
 
@@ -388,10 +385,9 @@ scheduler* make_scheduler(const runtime_options& options) {
 namespace {
 
 void count_coming(scheduler& s, M* m, int change) noexcept {
-    s.idle.lock.lock();
+    const idle_guard held(s.idle);
     m->coming = change > 0;
-    s.idle.coming += static_cast<uint32_t>(change);
-    s.idle.lock.unlock();
+    s.idle.absent.coming += static_cast<uint32_t>(change);
 }
 
 }  // namespace
@@ -420,11 +416,10 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
 }
 
 void start_first_m(scheduler& s) {
-    s.idle.lock.lock();
+    idle_guard held(s.idle);
     P* p = take_idle_p_locked(s, 0);
-    s.idle.spinning.store(1, relaxed);  // relaxed: locked; on behalf of the new M
-    s.idle.wanted.store(0, relaxed);    // relaxed: locked; the new M is responsible
-    s.idle.lock.unlock();
+    count_spinning_locked(s.idle, 1);  // on behalf of the new M, which is now responsible
+    held.unlock();
     if (const int error = start_m(s, p, nullptr)) {
         throw resource_exhausted(
             std::error_code(error, std::generic_category()),

@@ -309,9 +309,8 @@ TEST(Stopping, WaitsForAnMThatAnExternalThreadStarts) {
     s.pin();
     P* p = nullptr;
     test::eventually([&] {
-        s.idle.lock.lock();
+        const idle_guard held(s.idle);
         p = take_idle_p_locked(s, 0);
-        s.idle.lock.unlock();
         return p != nullptr;
     });
     std::atomic<int> error{-1};

@@ -70,9 +70,8 @@ private:
 
 // ---- Deadlocks: see debug/deadlock.cc.
 
-// The caller is an M of s without P or lock that went idle last, some time ago. Does not return if
-// all green threads of the process wait and nothing can wake one. False: other threads might, so
-// the next look is not urgent.
+// By a monitor that holds no lock. Does not return if all green threads of the process wait and nothing
+// can wake one. False: other threads might, so the next search is not urgent.
 [[nodiscard]] bool look_for_deadlock(scheduler& s) noexcept;
 
 // ---- In a fork child: locks held by threads that do not exist there.

@@ -32,12 +32,10 @@ protected:
     // Until it sleeps and is not about to look for another reason.
     void wait_until_far() {
         eventually([this] {
-            s_->idle.lock.lock();
-            const bool far = s_->idle.monitor_far;
-            s_->idle.lock.unlock();
-            return far;
+            const idle_guard held(s_->idle);
+            return s_->idle.monitor.far;
         });
-        os::sleep_ns(monitor::soon_ns + monitor::soon_ns / 2);  // called sooner again, it would stay near
+        os::sleep_ns(monitor_pace::soon_ns + monitor_pace::soon_ns / 2);  // called sooner again, it would stay near
     }
 
     // From the beginning of one look on, who calls asks for another one: what the first sees is not known.

@@ -98,19 +98,11 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     return first;
 }
 
-waiter* netpoll::sleep_in(int64_t now_ns, int64_t deadline_ns) noexcept {
+waiter* netpoll::sleep_in(int64_t deadline_ns) noexcept {
     waiter* woken = poll(deadline_ns);
-    // Some systems wake the one whose time is up at this moment (Linux 5.0 to 5.10), and nobody else comes for the event.
+    // Linux 5.0 to 5.10 may wake, for an event, the thread whose timeout expires at that moment; no
+    // other thread is then woken for the event.
     if (woken == nullptr && polled_ns() >= deadline_ns) woken = poll(0);
-    const bool at_once = woken != nullptr && polled_ns() - now_ns < at_once_ns;
-    const int times = at_once_.load(relaxed);                                      // relaxed: a guess
-    if (times < at_once_enough) at_once_.store(at_once ? times + 1 : 0, relaxed);  // relaxed: a guess
-    return woken;
-}
-
-waiter* netpoll::look() noexcept {
-    waiter* woken = poll(0);
-    if (woken == nullptr && looks_pay()) at_once_.store(0, relaxed);  // relaxed: a guess
     return woken;
 }
 

@@ -66,8 +66,6 @@ class netpoll {
 public:
     static constexpr int64_t stale_ns = 10'000'000;  // N4
     static constexpr int64_t busy_ns = 100'000;      // N2, N3: not more often than that while there is other work
-    static constexpr int64_t at_once_ns = 3'000;     // who is back so soon has not slept
-    static constexpr int at_once_enough = 3;         // so often, one after the other: looks pay
 
     netpoll() = default;
     netpoll(const netpoll&) = delete;
@@ -100,17 +98,11 @@ public:
         return poll(0);
     }
 
-    // By the M that goes to sleep in it, now: as poll(), and learns whether to look before would have been better.
-    [[nodiscard]] waiter* sleep_in(int64_t now_ns, int64_t deadline_ns) noexcept;
+    // As poll(), for an M with a seat in the poller.
+    [[nodiscard]] waiter* sleep_in(int64_t deadline_ns) noexcept;
 
-    // When somebody last polled.
+    // When an M, or the monitor, last polled.
     [[nodiscard]] int64_t polled_ns() const noexcept { return polled_ns_.load(relaxed); }  // relaxed: a time
-
-    // Looks in passing. looks_pay() says whether one that is about to sleep here would find something, as far as can be guessed.
-    [[nodiscard]] waiter* look() noexcept;
-
-    // relaxed: a guess
-    [[nodiscard]] bool looks_pay() const noexcept { return at_once_.load(relaxed) >= at_once_enough; }
 
     // Makes the M that sleeps in it come back.
     void interrupt() noexcept { open()->interrupt(); }
@@ -131,8 +123,6 @@ private:
     atomic<poll_backend*> backend_{nullptr};  // by opening_
 
     atomic<int64_t> polled_ns_{0};
-    atomic<int> at_once_{
-        at_once_enough};  // how often they were back at once, while looks do not pay; one in vain makes it 0
     spin_lock opening_;
     atomic<bool> files_asked_{false};       // written under opening_
     atomic<event_source*> files_{nullptr};  // published by files_asked_

@@ -1,6 +1,6 @@
 // note.h: one thread, an M or a plain thread, sleeps here until it is notified.
 //
-// One word: 0 idle, 1 told, 2 asleep, 3 elsewhere. wake() may come before, during or after sleep().
+// One word: 0 idle, 1 notified, 2 asleep, 3 elsewhere. wake() may come before, during or after sleep().
 // No notification is lost, and the system is called only if the thread is really asleep. Spurious
 // returns of the futex are absorbed here.
 //
@@ -31,12 +31,12 @@ public:
     void reset() noexcept { word_.store(idle, relaxed); }  // relaxed: handing it over publishes it
 
     // Not for a sleeper that goes elsewhere.
-    void wake() noexcept { static_cast<void>(tell()); }
+    void wake() noexcept { static_cast<void>(notify()); }
 
     // As wake(). Returns true if the sleeper is elsewhere and the caller must fetch it.
-    [[nodiscard]] bool tell() noexcept {
-        const uint32_t was = word_.exchange(told, release);  // R1
-        if (was == asleep) os::futex_wake_one(word_);        // I2
+    [[nodiscard]] bool notify() noexcept {
+        const uint32_t was = word_.exchange(notified, release);  // R1
+        if (was == asleep) os::futex_wake_one(word_);            // I2
         return was == elsewhere;
     }
 
@@ -48,18 +48,9 @@ public:
     }
 
     // Called after the wait elsewhere. Returns true if the thread was notified in between.
-    [[nodiscard]] bool was_told_elsewhere() noexcept {
+    [[nodiscard]] bool was_notified_elsewhere() noexcept {
         uint32_t seen = elsewhere;
         return !word_.compare_exchange_strong(seen, idle, acquire, acquire);  // A1
-    }
-
-    // Spins until notified or until the deadline, before a sleep(), which tells which of the two
-    // happened. A notifier then need not call the system, nor wait for it.
-    void watch(int64_t deadline_ns) const noexcept {
-        constexpr int pauses = 8;
-        while (word_.load(relaxed) != told && os::monotonic_ns() < deadline_ns) {  // relaxed: sleep() synchronises
-            for (int i = 0; i < pauses; ++i) os::cpu_relax();
-        }
     }
 
     // Returns true once notified, or false once the deadline has passed; a later wake() is then
@@ -67,7 +58,7 @@ public:
     bool sleep(int64_t deadline_ns) noexcept {
         uint32_t seen = idle;
         if (!word_.compare_exchange_strong(seen, asleep, acquire, acquire)) return true;  // A1: already notified
-        while (word_.load(acquire) != told) {                                             // A1
+        while (word_.load(acquire) != notified) {                                         // A1
             if (os::futex_wait(word_, asleep, deadline_ns)) continue;
             // Timed out. A wake-up at this moment takes precedence.
             seen = asleep;
@@ -78,7 +69,7 @@ public:
 
 private:
     static constexpr uint32_t idle = 0;
-    static constexpr uint32_t told = 1;
+    static constexpr uint32_t notified = 1;
     static constexpr uint32_t asleep = 2;
     static constexpr uint32_t elsewhere = 3;
 

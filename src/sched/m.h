@@ -116,15 +116,12 @@ struct alignas(cache_line) M {
     // Guarded by idle.lock while on an idle list.
     M* idle_next = nullptr;
     bool on_idle_list = false;
-    bool coming = false;   // counted in idle.coming
+    bool coming = false;   // counted in idle.absent.coming
     int64_t alarm_ns = 0;  // timer deadline at which it wakes
-
-    bool served_alone = false;  // came from the poller with events while no P ran: idle.h. Owner only
 
     // How it lost its P; guarded by idle.lock.
     bool overran = false;         // its time slice was over
     bool has_long_slice = false;  // has longer kernel slices since then; must be undone
-    bool stands_by = false;       // just back from a call without a P: idle.h. Owner only
 
     // Request of another thread: the P to take, and the G to run first (nullptr: look for one).
     // Written before wake_m(); for the M of a pinned G under idle.lock: pin.h.

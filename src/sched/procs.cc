@@ -183,7 +183,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     if (who != procs_by::monitor) s.follows_cpus.store(who == procs_by::request_to_follow, relaxed);  // relaxed: locked
     uint32_t surplus = 0;
     P* gone[procs_max];
-    idle.lock.lock();
+    idle_guard held(idle);
     if (order != nullptr) all.orders_[n] = std::move(order);
     all.in_use_.store(n,
                       release);  // pairs with in_use and reach; Ms with a higher P are asked, or see it under the lock
@@ -195,8 +195,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
         p->state.store(p_state::stopped, relaxed);  // relaxed: locked
         gone[surplus++] = p;
     }
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    held.unlock();
     for (uint32_t i = n; i < before; ++i) ask_to_hurry(all[i]);
     while (surplus != 0) retire_p(s, *gone[--surplus]);
     all.changing_.unlock();
@@ -213,7 +212,7 @@ void retire_p(scheduler& s, P& p) noexcept {
     empty_caches(s, p);
     idle_state& idle = s.idle;
     processors& all = s.ps;
-    idle.lock.lock();
+    idle_guard held(idle);
     const bool kept = !all.is_surplus(p);  // the number was raised in between
     if (kept) {
         open_timers_locked(p);
@@ -227,28 +226,24 @@ void retire_p(scheduler& s, P& p) noexcept {
         while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;
         if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest with the last surplus P
     }
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    held.unlock();
     wake_for_outside(s, procs_max);  // for what was moved
 }
 
 void give_up_surplus_p(scheduler& s, M* m) noexcept {
-    idle_state& idle = s.idle;
-    P* p = lock_and_release_p(s, m);
-    if (m->spinning) count_spinner_locked(idle, -1);
-    m->spinning = false;
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
+    idle_guard held(s.idle);
+    P* p = release_p_locked(m, held);
+    if (std::exchange(m->spinning, false)) count_spinning_locked(s.idle, -1);
+    held.unlock();
     retire_p(s, *p);
     sleep_without_p(s, m);
 }
 
 void retire_idle_surplus(scheduler& s) noexcept {
     for (uint32_t i = s.ps.in_use(); i < s.ps.reach(); ++i) {
-        s.idle.lock.lock();
+        idle_guard held(s.idle);
         P* p = s.ps.is_surplus(s.ps[i]) ? take_this_idle_p_locked(s, i) : nullptr;
-        publish_wanted_locked(s.idle);
-        s.idle.lock.unlock();
+        held.unlock();
         if (p != nullptr) retire_p(s, *p);
     }
 }

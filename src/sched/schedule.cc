@@ -135,9 +135,7 @@ namespace {
 // Step 6.
 G* take_polled(scheduler& s, M* m) noexcept {
     if (!s.io.in_use() || s.idle.poller.any()) return nullptr;
-    // relaxed: a hint
-    if (!s.io.looks_pay() && s.idle.idle_p_count.load(relaxed) + 1 == s.ps.alive()) return nullptr;
-    waiter* fetched = s.io.look();
+    waiter* fetched = s.io.poll(0);
     if (fetched == nullptr) return nullptr;
     ready_polled(m, fetched, m->p->now_ns);
     if (G* g = take_high(s, m->p)) return g;

@@ -38,10 +38,10 @@ void collect_locked(scheduler& s, P& p, kept& into) noexcept {
 void begin_round(scheduler& s) noexcept {
     s.trims = {.on = true};
     kept unused;
-    s.idle.lock.lock();
+    const idle_guard held(s.idle);
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         P& p = s.ps[i];
-        if ((s.idle.idle_ps[i / 64] >> (i % 64) & 1) == 0) {
+        if (!s.idle.ps.has(i)) {
             p.gives_back.store(true, relaxed);  // relaxed: ask_to_hurry publishes it
             ask_to_hurry(p);
             continue;
@@ -50,7 +50,6 @@ void begin_round(scheduler& s) noexcept {
     }
     static_cast<void>(s.stacks.give(unused.stacks));  // we are the watcher that it would call
     static_cast<void>(s.gs.give(unused.gs));
-    s.idle.lock.unlock();
 }
 
 }  // namespace

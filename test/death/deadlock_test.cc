@@ -242,10 +242,8 @@ TEST_F(Deadlock, IsReportedAfterMuchWork) {
 // idle.h.
 bool looks_are_the_monitors() {
     weft::detail::idle_state& idle = weft::detail::current_m()->home->idle;
-    idle.lock.lock();
-    const bool watched = idle.deadlock_watched;
-    idle.lock.unlock();
-    return watched;
+    const weft::detail::idle_guard held(idle);
+    return idle.monitor.watches_deadlock;
 }
 
 TEST_F(Deadlock, ReportsAServerWithoutClients) {

@@ -12,8 +12,7 @@
  * instructions and full fences empty the thread's own buffer, the heavy fence those of all
  * threads, one after the other. A thread sees its own stores at once.
  *
- * Time. A timed sleep may end at any moment. Whether the sentinel (sentinel in the code) then
- * stays near or goes far is a free choice. This covers all lengths and all numbers of fruitless
+ * Time. A timed sleep may end at any moment. Whether the M then backs off or not is a free choice. This covers all lengths and all numbers of fruitless
  * scans. With TIMELY a sleep ends only when nothing else can move, because an interval is long.
  *
  * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each
@@ -150,7 +149,7 @@ byte idle_ps = 0, spinning = 0;
 bool wanted = false;
 bool idle_m[NM];
 byte sentinel = NONE;
-bool sentinel_near = false, lookout_alarm = false;
+bool sentinel_near = false, sentinel_alarm = false;
 #if NEVENT > 0
 byte polling[2];                    /* each set under the lock, cleared by that M itself */
 bool has_alarm[NM];                 /* while it sleeps there */
@@ -236,34 +235,29 @@ inline take_idle_p_locked(p) {
     idle_p[p] = false; idle_ps--
 }
 
-inline forget_lookout_locked() { sentinel = NONE; sentinel_near = false; lookout_alarm = false }
+inline forget_sentinel_locked() { sentinel = NONE; sentinel_near = false; sentinel_alarm = false }
 
-/* m: any idle M; the sentinel only if no other is idle, unless it stays; NONE if there is none. */
+/* m: any idle M; the sentinel only if no other is idle; NONE if there is none. */
 #if NEVENT > 0
 #define SOMEBODY_POLLS (polling[0] != NONE || polling[1] != NONE)
 #define WAITS(i)       (polling[i] != NONE && idle_m[polling[i]])
 #define ONE_WAITS      (WAITS(0) || WAITS(1))
 #define ONE_IS_FREE    (polling[0] == NONE || polling[1] == NONE)
-#define POLLS(m)       (polling[0] == m || polling[1] == m)
-#define LOOKOUT_TOO    (idle_ps == NP && SOMEBODY_POLLS)
-#else
-#define LOOKOUT_TOO    false
-#define POLLS(m)       false
 #endif
 
 inline take_idle_m_locked(m) {
     if
-    :: idle_m[0] && (sentinel != 0 || LOOKOUT_TOO || POLLS(0)) -> m = 0
-    :: idle_m[1] && (sentinel != 1 || LOOKOUT_TOO || POLLS(1)) -> m = 1
+    :: idle_m[0] && sentinel != 0 -> m = 0
+    :: idle_m[1] && sentinel != 1 -> m = 1
 #if NM > 2
-    :: idle_m[2] && (sentinel != 2 || LOOKOUT_TOO || POLLS(2)) -> m = 2
+    :: idle_m[2] && sentinel != 2 -> m = 2
 #endif
 #if NM > 3
-    :: idle_m[3] && (sentinel != 3 || LOOKOUT_TOO || POLLS(3)) -> m = 3
+    :: idle_m[3] && sentinel != 3 -> m = 3
 #endif
     :: else -> m = sentinel
     fi;
-    if :: m == sentinel -> forget_lookout_locked() :: else fi;
+    if :: m == sentinel -> forget_sentinel_locked() :: else fi;
     if :: m != NONE -> idle_m[m] = false :: else fi
 }
 
@@ -366,14 +360,17 @@ inline look() {
 }
 
 #if NEVENT > 0
-#define POLLS_AS_LOOKOUT (polls && !sentinel_near)
-#define STAYS            stays
-#define POLLS_TOO        polls
 #define FIRST            (polling[0] == me -> polling[1] : polling[0])
+#endif
+
+/* The facts of plan_park.h. far stands for backs_off. */
+#define NEAR_EXISTS (sentinel != NONE && sentinel_near)
+#if NEVENT > 0 && !defined(MUTANT_NOBODY_POLLS)
+#define POLLER_EMPTY (in_use && !SOMEBODY_POLLS)
+#define MAY_JOIN     (ONE_WAITS && ONE_IS_FREE)
 #else
-#define POLLS_AS_LOOKOUT false
-#define STAYS            false
-#define POLLS_TOO        false
+#define POLLER_EMPTY false
+#define MAY_JOIN     false
 #endif
 
 /* Whether an M that stops searching, and runs, may do so without waking another. */
@@ -390,7 +387,7 @@ inline look() {
 #ifdef MUTANT_NO_ALARM
 #define KNOWS_TIMERS true
 #else
-#define KNOWS_TIMERS (sentinel != NONE && lookout_alarm)
+#define KNOWS_TIMERS (sentinel != NONE && sentinel_alarm)
 #endif
 #ifdef MUTANT_NO_CHAIN_FENCE
 #define NO_CHAIN_FENCE(t) skip
@@ -405,10 +402,10 @@ inline look() {
 
 /* ---- An M: find_runnable, what it runs, and sleep_until_work. */
 proctype M(byte me) {
-    bool spins = false, found = false, alone = false, far = false, alarmed = false, one_is_idle = false;
+    bool spins = false, found = false, alone = false, far = false, alarmed = false, others_push = false;
     byte hand = 0, i = 0, p = NONE, m = NONE;
 #if NEVENT > 0
-    bool polls = false, joins = false, stays = false;
+    bool polls = false, joins = false;
 #endif
 #ifdef ENDS
     bool ends = false;          /* it has slept long enough to end since it had a P */
@@ -544,10 +541,11 @@ again:  /* Step 3; the lock is held. */
            atomic {
                too_many--;
 #ifndef MUTANT_ENDS_IN_SILENCE
-               found = sentinel == NONE || (idle_ps > 0 && timer != 0 && !lookout_alarm && !sentinel_near);
+               found = sentinel == NONE || (timer != 0 && !sentinel_alarm && !sentinel_near);
 #if NEVENT > 0
                found = found || (in_use && !SOMEBODY_POLLS);
 #endif
+               found = found && idle_ps > 0;
 #endif
                if :: found -> take_idle_m_locked(m) :: else fi;
                found = false;
@@ -560,61 +558,67 @@ again:  /* Step 3; the lock is held. */
     fi;
 #endif
 
-park_m:   /* Step 4. found tells whether this M is the sentinel. */
+park_m:   /* Step 4: the rows of plan_park.h. found tells whether this M becomes the sentinel. */
     alarmed = (timer != 0);
     atomic {
         idle_m[me] = true;
-#if NEVENT > 0 && !defined(MUTANT_NOBODY_POLLS)
-        polls = in_use && !SOMEBODY_POLLS && (far || idle_ps == NP) && !(idle_ps < NP && sentinel != NONE && sentinel_near);
+        others_push = false;
         if
-        :: idle_ps == NP && SOMEBODY_POLLS && (sentinel == NONE || !sentinel_near) -> stays = true
-        :: true                                                                 /* it was not woken too soon after it went far */
-        fi;
-        joins = idle_ps == NP && ONE_WAITS && ONE_IS_FREE && (far || !stays);   /* N5 */
-        if
-        :: polls || joins -> if :: polling[0] == NONE -> polling[0] = me :: else -> polling[1] = me fi
-        :: else
-        fi;
-#endif
-        if
-        :: !far && 0 < idle_ps && (idle_ps < NP || STAYS) ->
+        :: idle_ps == 0 ->                                          /* row 1 */
+               alarmed = false
+        :: idle_ps > 0 && idle_ps < NP && !far ->                   /* rows 2, 3 */
                if
-               :: sentinel == NONE || !sentinel_near -> found = true
-               :: sentinel != NONE && sentinel_near -> found = true       /* its time is up before the sentinel's … */
-               :: sentinel != NONE && sentinel_near                       /* … or not */
+               :: true -> found = true
+               :: NEAR_EXISTS                                       /* its alarm is later than the sentinel's */
                fi;
-               if :: found -> sentinel_near = true; timed[me] = true :: else fi
-        :: else ->
+               if :: found -> sentinel_near = true; timed[me] = true :: else -> alarmed = false fi
+        :: idle_ps > 0 && idle_ps < NP && far && NEAR_EXISTS ->     /* row 4 */
+               others_push = true;
                if
-               :: sentinel == NONE || (alarmed && !sentinel_near && !lookout_alarm) || POLLS_AS_LOOKOUT -> found = true
-               :: alarmed && sentinel != NONE && sentinel_near -> found = true
-               :: sentinel != NONE && (!alarmed || sentinel_near || lookout_alarm) && !POLLS_AS_LOOKOUT
+               :: alarmed -> found = true
+               :: true
                fi;
-               if :: found -> sentinel_near = false :: else fi
-        fi;
+               if :: found -> sentinel_near = false :: else -> alarmed = false fi
+        :: else ->                                                  /* rows 5 to 7 */
+               others_push = (idle_ps < NP);
 #if NEVENT > 0
-        /* An M that joins is woken first. The other one has the timeout, if possible. */
-        if
-        :: joins && sentinel == NONE && (!alarmed || has_alarm[FIRST]) ->
-               found = false;
-               sentinel = FIRST;
-               sentinel_near = false;
-               lookout_alarm = has_alarm[FIRST]
-        :: else
-        fi;
+               polls = POLLER_EMPTY;
+               joins = !polls && idle_ps == NP && MAY_JOIN;
+               if
+               :: polls || joins -> if :: polling[0] == NONE -> polling[0] = me :: else -> polling[1] = me fi
+               :: else
+               fi;
+               if
+               :: joins && sentinel == NONE && (!alarmed || has_alarm[FIRST]) ->
+                      sentinel = FIRST;
+                      sentinel_near = false;
+                      sentinel_alarm = has_alarm[FIRST]
+               :: else ->
 #endif
-        if
-        :: found -> sentinel = me; lookout_alarm = alarmed && idle_ps > 0; found = false
-        :: else -> alarmed = alarmed && POLLS_TOO
+               if
+               :: sentinel == NONE || (alarmed && !sentinel_near && !sentinel_alarm) -> found = true
+               :: alarmed && NEAR_EXISTS -> found = true    /* its timer is earlier than the next scan, … */
+               :: sentinel != NONE && (!alarmed || sentinel_near || sentinel_alarm)     /* … or not */
+               fi
+#if NEVENT > 0
+               fi;
+               found = found || (polls && !NEAR_EXISTS)
+#endif
+               ;
+               if
+               :: found -> sentinel_near = false
+#if NEVENT > 0
+               :: !found && polls
+#endif
+               :: else -> alarmed = false
+               fi
         fi;
+        if :: found -> sentinel = me; sentinel_alarm = alarmed; found = false :: else fi;
 #if NEVENT > 0
         has_alarm[me] = alarmed;
-        stays = false;
         polls = polls || joins;
         joins = false;
 #endif
-        one_is_idle = idle_ps > 0;
-        alarmed = alarmed && one_is_idle;     /* while no P is idle, timers are left to the Ms with a P */
 #ifdef MUTANT_NOT_TIMED
         timed[me] = false;
 #endif
@@ -622,7 +626,7 @@ park_m:   /* Step 4. found tells whether this M is the sentinel. */
         UNLOCK(me)
     };
     if
-    :: far && one_is_idle ->   /* Step 5. */
+    :: others_push ->   /* Step 5. */
 #ifdef TSO
 #ifndef MUTANT_NO_HEAVY_FENCE
            EMPTY(me);
@@ -645,7 +649,7 @@ park_m:   /* Step 4. found tells whether this M is the sentinel. */
            skip
     :: else
     fi;
-    one_is_idle = false;
+    others_push = false;
 
 #if NEVENT > 0
     if
@@ -714,7 +718,7 @@ time_is_up:
     fi;
     atomic {
         idle_m[me] = false;
-        if :: sentinel == me -> forget_lookout_locked() :: else fi;
+        if :: sentinel == me -> forget_sentinel_locked() :: else fi;
         if :: far = true :: far = false fi
     };
 #if NEVENT > 0

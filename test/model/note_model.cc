@@ -147,7 +147,7 @@ struct elsewhere : rl::test_suite<elsewhere, 2> {
         if (!it.go_elsewhere()) return true;
         const bool something_else = rl::rand(2) == 0;
         while (!something_else && fetched.load(acquire) == 0) rl::yield(1, $);
-        return it.was_told_elsewhere();
+        return it.was_notified_elsewhere();
     }
 
     void thread(unsigned me) {
@@ -158,7 +158,7 @@ struct elsewhere : rl::test_suite<elsewhere, 2> {
             RL_ASSERT(was_told && message == 1);
         } else {
             message = 1;
-            if (it.tell()) fetched.store(1, release);
+            if (it.notify()) fetched.store(1, release);
         }
     }
 };

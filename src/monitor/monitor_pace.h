@@ -1,0 +1,123 @@
+// monitor_pace.h: how often the monitor (sysmon.h) looks.
+//
+// The problem. A look costs about 20 us of CPU with its wake-up. Work that waits for a P must be seen
+// within a millisecond, sooner while Ps are being taken away; a busy program in which every G gives
+// way in time should cost next to nothing; and an idle process must not wake up.
+//
+//   | state   | while | the next look |
+//   |---------|-------|---------------|
+//   | hot     | a P was taken away, in the last hot_looks looks          | after hot_ns |
+//   | near    | work is queued, or was in the last quiet_looks looks      | after look_ns |
+//   | calm    | near, but calm_looks looks in a row saw nothing amiss     | doubles up to calm_ns |
+//   | polling | nothing is queued, and the poller depends on the monitor; then for io_looks looks that saw an idle P | after poll_ns |
+//   | far     | none of these                                             | when called, or for a timer |
+//
+// Amiss is: a P that has been or could be taken away; a blocking call that began; an M that did not run
+// although it held a P. After a P was taken from an M that blocked, it takes retaken_looks looks to
+// become calm. An M called again within soon_ns after it went far stays near for patient_looks more,
+// because being called costs more than a few looks.
+//
+// Everything else that needs an earlier look calls within().
+//
+// Threads: the monitor's.
+// See:     docs/sysmon.md
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace weft::detail {
+
+class monitor_pace {
+public:
+    static constexpr int64_t hot_ns = 100'000;
+    static constexpr int64_t look_ns = 1'000'000;
+    static constexpr int64_t calm_ns = 12'000'000;
+    static constexpr int64_t poll_ns = 10'000'000;
+    static constexpr int64_t soon_ns = 10'000'000;
+    static constexpr int hot_looks = 100;
+    static constexpr int quiet_looks = 4;
+    static constexpr int patient_looks = 12;
+    static constexpr int calm_looks = 50;
+    static constexpr int calm_doublings = 4;
+    static constexpr int retaken_looks = 1'000;
+    static constexpr int io_looks = 10;
+
+    // A look begins. queued: work is.
+    void begin_look(bool queued) noexcept {
+        quiet_ = queued ? 0 : quiet_ + 1;
+        next_in_ns_ = period_ns();
+        if (hot_ > 0) --hot_;
+    }
+
+    // Nothing is queued, and the poller is in use. needed: no other thread polls.
+    void poll(bool needed) noexcept {
+        if (needed) {
+            io_ = io_looks;
+        } else if (io_ == 0) {
+            return;
+        } else {
+            --io_;
+        }
+        quiet_ = io_ == 0 ? quiet_looks : 0;
+        next_in_ns_ = poll_ns;
+    }
+
+    // It must not go far yet.
+    void stay_near() noexcept { quiet_ = 0; }
+
+    // The next look is due within ns from the beginning of this one.
+    void within(int64_t ns) noexcept { next_in_ns_ = std::min(next_in_ns_, ns); }
+
+    // The Ps were looked at while work waited.
+    void judged(bool amiss) noexcept {
+        if (amiss) {
+            calm_ = std::min(calm_, 0);
+        } else if (calm_ < calm_looks + calm_doublings) {
+            ++calm_;
+        }
+        within(period_ns());
+    }
+
+    // A P was taken away; blocked: from an M that blocked.
+    void took_p(bool blocked) noexcept {
+        if (blocked) calm_ = -retaken_looks;
+        hot_ = hot_looks;
+        within(hot_ns);
+    }
+
+    enum class woken_by : uint8_t {
+        work,         // a call, a timer
+        work_soon,    // the same within soon_ns after it went far
+        poller_soon,  // the same, and no thread polls
+        other,        // its own business: observers, memory, deadlocks
+    };
+
+    // It was far. waits: work may wait for a P now.
+    void come_near(woken_by by, bool waits) noexcept {
+        if (by == woken_by::work) calm_ = std::min(calm_, 0);
+        if (by == woken_by::poller_soon) io_ = io_looks;
+        const bool soon = by == woken_by::work_soon || by == woken_by::poller_soon;
+        quiet_ = soon ? -patient_looks : waits && by == woken_by::work ? 0 : quiet_looks - 1;
+    }
+
+    [[nodiscard]] bool goes_far() const noexcept { return quiet_ >= quiet_looks; }
+
+    // From the beginning of this look to the next.
+    [[nodiscard]] int64_t next_in_ns() const noexcept { return next_in_ns_; }
+
+private:
+    [[nodiscard]] int64_t period_ns() const noexcept {
+        if (hot_ > 0) return hot_ns;
+        if (calm_ < calm_looks || quiet_ > 0) return look_ns;  // quiet: until it is far it is not called
+        return std::min(look_ns << (calm_ - calm_looks), calm_ns);
+    }
+
+    int64_t next_in_ns_ = look_ns;
+    int quiet_ = 0;  // looks in a row that saw nothing queued
+    int hot_ = 0;    // looks to come that are hot
+    int calm_ = 0;   // looks in a row that saw nothing amiss, less those that do not count
+    int io_ = 0;     // looks to come for the poller's sake
+};
+
+}  // namespace weft::detail
