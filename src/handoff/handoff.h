@@ -8,7 +8,7 @@
 //
 // The steps are those of pin.h:
 //
-//   H1  idle.lock. When stopping, nothing is handed off
+//   H1  the idle lock. When stopping, nothing is handed off
 //   H2  the target: the M of a pinned G; else an idle M, else a new one. If asleep it leaves its
 //       list. The P leaves its M: owner word cleared, target.next_p = P, target.next_g = G. Unlock
 //   H3  if the target slept, its note is notified (or its thread is made). If no thread can be had,
@@ -18,7 +18,7 @@
 // would count for a moment as an M that is about to sleep and would see what is pushed
 // (enough_ms_locked in idle.cc).
 //
-// Locks:   idle.lock.
+// Locks:   the idle lock.
 // Threads: the M that holds the P, in the runtime.
 // See:     docs/pin.md, test/model/pin.pml, test/model/retake.pml
 #pragma once

@@ -3,7 +3,7 @@
 // An M may take from a queue a G that it may not run: one pinned to another M, or any other while
 // it has its own. It then hands off its P, with that G, to an M that may:
 //
-//   H1  idle.lock. When stopping, nothing is handed off
+//   H1  the idle lock. When stopping, nothing is handed off
 //   H2  the target: the M of a pinned G; else an idle M, else a new one. If asleep it leaves its
 //       list. The P leaves its M: owner word cleared, target.next_p = P, target.next_g = G. Unlock
 //   H3  if the target slept, its note is notified (or its thread is made)
@@ -30,7 +30,7 @@
 //                 through g0.
 //             I3. next_p of a pinned G's M is written by the thread with its G in hand (one at a
 //                 time), or, while off its list and no longer pinned, as for any M.
-// Locks:      idle.lock; with H5, those of the queues.
+// Locks:      the idle lock; with H5, those of the queues.
 // Threads:    g0 of the M, in the runtime.
 // See:        docs/pin.md, test/model/pin.pml
 #pragma once

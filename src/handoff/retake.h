@@ -28,7 +28,7 @@
 //                  its slice was over. Nothing else moves the G to another thread.
 //   on g0          m->p is nullptr, and the M goes idle by the idle protocol.
 //
-// Work waits for the P, so an M for it must exist first. R4 and R5 hold idle.lock; without an idle
+// Work waits for the P, so an M for it must exist first. R4 and R5 hold the idle lock; without an idle
 // M, the monitor first makes one. If it cannot, the P stays.
 //
 // Rejected, besides those in docs/retake.md: A retake inside the runtime could hit half of a push.
@@ -40,7 +40,7 @@
 //             I2. An M in user code holds m->p exactly if m->p->owner names it: only Ms on lists
 //                 are given a P.
 //             I3. idle.absent.without_p counts the Ms that have lost their P and are not back on g0 or a P.
-// Locks:      idle.lock.
+// Locks:      the idle lock.
 // See:        docs/retake.md, test/model/retake.pml
 #pragma once
 
@@ -53,7 +53,7 @@ namespace weft::detail {
 // R1: m, if it holds p, must clear the bit to keep it. False: m does not hold p, or asked is set.
 [[nodiscard]] bool announce_retake(P& p, const M* m) noexcept;
 
-// R3 and R4, under idle.lock, after a heavy fence. False: m keeps p, and the bit is clear, as after
+// R3 and R4, under the idle lock, after a heavy fence. False: m keeps p, and the bit is clear, as after
 // withdraw_retake.
 [[nodiscard]] bool take_p_locked(P& p, const M* m) noexcept;
 void withdraw_retake(P& p) noexcept;

@@ -151,7 +151,7 @@ void wake_all_to_stop(scheduler& s) noexcept;
 // handed over).
 void acquire_p(M* m, P* p) noexcept;
 
-// ---- Parts. Those with _locked require idle.lock.
+// ---- Parts. Those with _locked require the idle lock.
 
 // Puts p, which has no owner and no work, on the idle list.
 void put_idle_p_locked(scheduler& s, P* p) noexcept;

@@ -36,7 +36,7 @@
 // would be no better off.
 //
 // Invariants: I1. idle.absent.hogs counts the Ms whose is_hog is set; absent.without_p counts them, too.
-// Locks:      idle.lock and scheduler.threads_lock, one after the other.
+// Locks:      the idle lock and scheduler.threads_lock, one after the other.
 // Threads:    the monitor; move_as_told: each M.
 // See:        docs/retake.md
 #pragma once
@@ -102,7 +102,7 @@ private:
     uint32_t first_ = 0;  // the P checked first; it rotates, so that a different one may be told
 };
 
-// Sets whether m is a hog. Caller must hold idle.lock.
+// Sets whether m is a hog. Caller must hold the idle lock.
 void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept;
 
 // L3. Moves m, the calling M, if it was told to. On g0.

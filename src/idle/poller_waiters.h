@@ -21,7 +21,7 @@
 // (docs/benchmarks.md, 2000 a second). All idle Ms: an interrupt might have to be passed on many times. A signal to the one that is meant:
 // handlers, and EINTR in code that is not ours.
 //
-// Invariants: I1. A seat is taken with idle.lock held, and left by its M, with or without the lock.
+// Invariants: I1. A seat is taken with the idle lock held, and left by its M, with or without the lock.
 //             I2. While an M that was told sits here, pending_interrupts is above zero, or somebody is between telling one and interrupting.
 // Ordering:   R1 (S1) pairs with A1 (S3), by way of the interrupt, too.
 // See:        docs/netpoll.md, test/model/idle.pml
@@ -36,17 +36,17 @@ struct M;
 
 class poller_waiters {
 public:
-    // Whether anybody is there, or on the way there or back. With idle.lock held nobody comes.
+    // Whether anybody is there, or on the way there or back. With the idle lock held nobody comes.
     [[nodiscard]] bool any() const noexcept { return at(0) != nullptr || at(1) != nullptr; }
 
     [[nodiscard]] bool all() const noexcept { return at(0) != nullptr && at(1) != nullptr; }
 
     [[nodiscard]] bool has(const M* m) const noexcept { return at(0) == m || at(1) == m; }
 
-    // One who sleeps there and has not been told. Requires idle.lock.
+    // One who sleeps there and has not been told. Requires the idle lock.
     [[nodiscard]] M* waiting_locked() const noexcept;
 
-    // m is going there. Requires idle.lock, and a free seat.
+    // m is going there. Requires the idle lock, and a free seat.
     void take_locked(M* m) noexcept {
         atomic<M*>& seat = seats_[at(0) == nullptr ? 0 : 1];
         WEFT_ASSERT(seat.load(relaxed) == nullptr);  // relaxed: locked

@@ -15,7 +15,7 @@
 //     others_ns and the others after later_ns.
 //
 // Invariants: I1. idle_state::monitor.watches_deadlock == watches(), except between a request and the
-//                 monitor's next look. Both change under idle.lock, so that no request is lost.
+//                 monitor's next look. Both change under the idle lock, so that no request is lost.
 // Threads:    the monitor's.
 // See:        docs/deadlocks.md
 #pragma once

@@ -58,8 +58,8 @@
 //
 // Invariants: I1. While work is queued, no P is idle and no M spins: the monitor is near or about to
 //                 be, or the M that pushed is on g0 or in the runtime.
-//             I2. idle_state::monitor changes under idle.lock.
-// Locks:      looking_, then idle.lock.
+//             I2. idle_state::monitor changes under the idle lock.
+// Locks:      looking_, then the idle lock.
 // See:        docs/sysmon.md, docs/retake.md
 #pragma once
 
@@ -129,7 +129,7 @@ public:
     void watch_deadlock() noexcept { wake(); }
 
     // Makes it give memory back that the pools do not need, until that is over: trim.h. Requires:
-    // idle.lock is not held.
+    // the idle lock is not held.
     void watch_memory() noexcept;
 
     // Returns when no look that had begun before goes on: an M that holds no P any more is not looked
@@ -190,7 +190,7 @@ private:
     int64_t cpus_seen_ns_ = 0;
     bool takes_all_ = false;  // with RUN_DEBUG=retake=always each second look takes what it can
 
-    bool ending_ = false;  // guarded by idle.lock
+    bool ending_ = false;  // guarded by the idle lock
     bool started_ = false;
     os::thread_id thread_ = 0;
 
@@ -208,7 +208,7 @@ private:
 
 // Calls the monitor of s if it is far and work has begun to wait for a P (N3). Called by the thread that
 // turns an idle P or a spinning M into a running G, and, through after_push(), by one that pushes.
-// Requires: idle.lock is not held.
+// Requires: the idle lock is not held.
 void call_monitor(scheduler& s) noexcept;
 
 }  // namespace weft::detail

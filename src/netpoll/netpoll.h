@@ -39,7 +39,7 @@
 // Rejected. A thread that polls (each event wakes two threads, one after the other).
 //
 // Invariants: I1. Only Ms with a seat (poller_waiters.h) are in the poller with a deadline that is not 0: two at most.
-//             I2. While the poller is in use, a P is idle, nobody spins, and there is no near sentinel: an M has a seat, whenever idle.lock is
+//             I2. While the poller is in use, a P is idle, nobody spins, and there is no near sentinel: an M has a seat, whenever the idle lock is
 //                 free, or has just left it and is about to take the lock.
 // Locks:      opening (leaf).
 // Who:        any thread.

@@ -113,18 +113,18 @@ struct alignas(cache_line) M {
     bool signal_lost = false;                     // a sent signal did not arrive: G3 of preempt.h
     hold* last_hold = nullptr;                    // the last begun on this thread; may have ended
 
-    // Guarded by idle.lock while on an idle list.
+    // Guarded by the idle lock while on an idle list.
     M* idle_next = nullptr;
     bool on_idle_list = false;
     bool coming = false;   // counted in idle.absent.coming
     int64_t alarm_ns = 0;  // timer deadline at which it wakes
 
-    // How it lost its P; guarded by idle.lock.
+    // How it lost its P; guarded by the idle lock.
     bool overran = false;         // its time slice was over
     bool has_long_slice = false;  // has longer kernel slices since then; must be undone
 
     // Request of another thread: the P to take, and the G to run first (nullptr: look for one).
-    // Written before wake_m(); for the M of a pinned G under idle.lock: pin.h.
+    // Written before wake_m(); for the M of a pinned G under the idle lock: pin.h.
     P* next_p = nullptr;
     G* next_g = nullptr;
     note park;

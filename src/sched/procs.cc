@@ -126,14 +126,14 @@ void processors::set_reach(uint32_t n) noexcept {
 
 namespace {
 
-// p is stopped or dead. Under idle.lock.
+// p is stopped or dead. Under the idle lock.
 void open_timers_locked(P& p) noexcept {
     p.timers.lock.lock();
     p.timers.open_locked();
     p.timers.lock.unlock();
 }
 
-// Puts Ps [first, last) in use, and keeps those not yet dead. Under idle.lock.
+// Puts Ps [first, last) in use, and keeps those not yet dead. Under the idle lock.
 void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];

@@ -31,7 +31,7 @@
 // Invariants: I1. A dead P has no G, timer, cache or owner, and is on no list.
 //             I2. alive() counts the Ps that are not dead; after a change it equals in_use().
 //             I3. Every P that is not dead has an index below reach().
-// Locks:      changing_, then idle.lock; timer queues: a dying P's, then P 0's.
+// Locks:      changing_, then the idle lock; timer queues: a dying P's, then P 0's.
 // See:        docs/runtime.md, test/model/procs.pml
 #pragma once
 
@@ -79,7 +79,7 @@ public:
     // All Ps ever made, for counters.
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
-    // Living Ps. Exact under idle.lock.
+    // Living Ps. Exact under the idle lock.
     [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a hint
 
     [[nodiscard]] const stealing_order& order() const noexcept {
@@ -101,7 +101,7 @@ private:
     std::size_t committed_ = 0;  // written under changing_, as the next two
     atomic<uint32_t> in_use_{0};
     atomic<uint32_t> made_{0};
-    atomic<uint32_t> reach_{0};  // written under idle.lock, as all that follows
+    atomic<uint32_t> reach_{0};  // written under the idle lock, as all that follows
     atomic<uint32_t> alive_{0};
     atomic<const stealing_order*> order_{nullptr};
     std::unique_ptr<stealing_order> orders_[procs_max + 1];  // made when first needed; written under both locks

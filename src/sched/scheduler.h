@@ -3,7 +3,7 @@
 // Several runtimes may exist in a process, so their state is here. The functions that work on it are
 // in the folders of the scheduler; ARCHITECTURE.md has the map.
 //
-// Lock order, outermost first: an object's lock (channel, mutex …), idle.lock, then leaves:
+// Lock order, outermost first: an object's lock (channel, mutex …), the idle lock, then leaves:
 // timer_queue.lock, threads_lock, the locks of global queue, stack pool and G pool. No G is made
 // ready while an object's lock is held.
 #pragma once

@@ -18,7 +18,7 @@ struct kept {
     fifo<G> gs;
 };
 
-// Takes the caches of idle p. Requires: idle.lock.
+// Takes the caches of idle p. Requires: the idle lock.
 void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     while (struct stack* one = p.stacks.pop()) into.stacks.push_back(one);
     while (G* g = p.dead_gs.pop()) {

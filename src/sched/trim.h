@@ -16,7 +16,7 @@
 // How the pools decide what to return, and how: src/stack/trim.cc, g_pool.h.
 //
 // A P caches up to 32 stacks, and up to 64 dead Gs, 32 of them with stacks. A thread that holds
-// idle.lock may empty the caches of Ps on the idle list. A running P checks P::gives_back when it
+// the idle lock may empty the caches of Ps on the idle list. A running P checks P::gives_back when it
 // goes through g0.
 //
 // Rejected:
@@ -26,9 +26,9 @@
 // - malloc_trim(): with 1 GB of small blocks, half of them free, it holds an arena's lock for 0.3
 //   to 5 s (measured: glibc 2.36), and blocks every green thread that allocates.
 //
-// Locks:   idle.lock, then those of the pools.
+// Locks:   the idle lock, then those of the pools.
 // Threads: one at a time, with or without a P: the monitor. watch_memory: any that does not hold
-//          idle.lock.
+//          the idle lock.
 // See:     docs/stacks.md#memory-that-goes-back
 #pragma once
 

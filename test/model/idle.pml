@@ -3,7 +3,7 @@
  *
  * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them.
  * A running one pushes others, sets a timer, waits for it or continues, and ends or computes for
- * ever. Every choice is explored. What the code does under idle.lock with data that only the
+ * ever. Every choice is explored. What the code does under the idle lock with data that only the
  * holder touches is one step. Scans of queues and timers take one step for each place, in the
  * order and under the locks of the code. So does every move from one place to another.
  *

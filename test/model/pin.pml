@@ -8,7 +8,7 @@
  * explored.
  *
  * Memory is sequentially consistent here, because all that a hand-off adds happens under
- * idle.lock or through a note. What depends on fences is in idle.pml. This model has the sleep
+ * the idle lock or through a note. What depends on fences is in idle.pml. This model has the sleep
  * of that one, with a scan of everything as one step.
  *
  * Checked: M 0 runs only g, and g runs only there. next_p of an M is never overwritten. When

@@ -8,15 +8,15 @@
  * The protocol. ps[] has room for the maximum and never moves. A P is idle, running (or on its
  * way), or dead. A dead P is on no list and has nothing. Its timer queue is closed: a thread
  * that adds a timer checks that under the queue's lock, and uses the queue of P 0 instead, which
- * never goes. procs is the target number of Ps; it changes under idle.lock. dying counts Ps with
+ * never goes. procs is the target number of Ps; it changes under the idle lock. dying counts Ps with
  * index >= procs that are not dead yet. One change runs at a time, from begin to end, under a
  * separate lock (not a spin lock).
  *
- *   up      U1  idle.lock: the timer queues of [old, n) open; those Ps are put on the idle list; procs = n; publish wanted
+ *   up      U1  the idle lock: the timer queues of [old, n) open; those Ps are put on the idle list; procs = n; publish wanted
  *           U2  as after an external push: full fence, and an M is woken unless one spins. That M, and the chain of
  *               wake-ups behind it, find what waits. What they do not find needs no search
  *
- *   down    D1  idle.lock: procs = n; dying = the Ps of [n, old); the idle ones leave the idle list, and belong to the
+ *   down    D1  the idle lock: procs = n; dying = the Ps of [n, old); the idle ones leave the idle list, and belong to the
  *               caller; publish
  *           D2  those are emptied: E1 to E3
  *           D3  the others are asked to hurry, and the monitor is told to come near
@@ -24,7 +24,7 @@
  *
  * An M that reaches g0 with a P of index >= procs empties it, and continues without one, by the
  * idle protocol from step 2 on. It checks this each time before it searches for work, and once
- * more under idle.lock when it is about to put its P on the idle list.
+ * more under the idle lock when it is about to put its P on the idle list.
  *
  * The monitor retakes such a P like any other, from an M outside of the runtime, by R1 to R4 of
  * retake.h. It needs no M to hand it to, and does not depend on whether all others are busy. It
@@ -34,7 +34,7 @@
  *           E1  under its lock the timer queue is closed; all timers go to P 0's, under that queue's lock
  *           E2  run_next and the ring, one by one as any owner pops, because thieves may be stealing; high, low: to the
  *               global queues. Caches: to the pools
- *           E3  idle.lock: the owner word = 0, not while a thief holds it; dead; --dying, and the caller of the change
+ *           E3  the idle lock: the owner word = 0, not while a thief holds it; dead; --dying, and the caller of the change
  *               is notified
  *           E4  as after an external push: full fence; the monitor is called if it is far, and an M is woken unless one
  *               spins. It is not like a push from g0, because this M runs no green thread next

@@ -15,7 +15,7 @@
  * another M. An idle P that is about to get a new M also counts as spinning until no thread
  * turns out to be available. It then lacks an M, and counts as absent until a P is given up.
  *
- * What the code does under idle.lock with data that only the holder touches is one step. Scans
+ * What the code does under the idle lock with data that only the holder touches is one step. Scans
  * of queues and timers take one step for each place, in the order of the code. So does every
  * move from one place to another.
  *
