@@ -25,14 +25,13 @@ EXCEPTIONS = {
     # Declared in a header below, as what the layers above define.
     ("context", "handoff/preempt.cc"): "context/interrupt.h: the scheduler decides what an interrupted G does",
     ("context", "sched/g_main.cc"): "context/context.h: the scheduler ends a G whose entry function returns",
-    ("idle", "debug/deadlock.cc"): "monitor/observe.h: the last M to go idle looks for a deadlock",
     ("lifecycle", "debug/observer.cc"): "monitor/observe.h: the observer of a runtime is a part of it",
+    ("monitor", "debug/deadlock.cc"): "monitor/observe.h: the monitor searches for deadlocks",
     ("monitor", "debug/observer.cc"): "monitor/observe.h: the monitor has dumps, traces and watchdog reports printed",
     # Parts of the scheduler. sched/scheduler.h includes their headers, or declares what is used.
     ("handoff", "lifecycle/thread_maker.cc"): "a G that only one M may run needs a thread for the other Gs",
-    ("idle", "lifecycle/runtime.cc"): "only weft::main looks for deadlocks",
+    ("idle", "lifecycle/runtime.cc"): "deadlocks are searched for only while weft::main runs",
     ("idle", "netpoll/netpoll.cc"): "an M goes idle in the poller",
-    ("monitor", "lifecycle/runtime.cc"): "only weft::main looks for deadlocks",
     ("sched", "idle/idle.cc"): "a runnable G, or a P without an M, may have to wake an M",
     ("sched", "idle/park_m.cc"): "an M that finds no G goes idle",
     ("sched", "lifecycle/runtime.cc"): "a plain thread starts a G in the default runtime",
