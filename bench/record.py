@@ -117,7 +117,7 @@ def read_group(record, group, lines):
                 if row is not None:
                     unread.remove(row)
             if row is None:
-                continue  # There is no such row any more.
+                continue  # The row has been removed.
             for peer, cell in zip(peers, cells):
                 record.put_middle(row.id, int(p), peer, row.metric, cell)
                 record.put_ratio(row.id, int(p), peer, row.metric, cell)

@@ -241,10 +241,10 @@ def scaling_section(results):
         return "; ".join(f"{row.title} ({of_weft[row.id]})" for row in chosen) or "none"
 
     peers = [peer for peer in peers_in(results, rows) if peer != "weft"]
-    out = [f"Time for an operation at P=2, divided by that at P=1. Above {SCALING_LIMIT} a second P is in the way. Where each step",
-           f"waits for the one before (→), 1 is as good as it gets: {len(steps)} of {len(rows)} rows.", "",
-           f"- Above {SCALING_LIMIT} with each step waiting for the one before: {names([row for row in slower if row.serial])}.",
-           f"- Above {SCALING_LIMIT} elsewhere: {names([row for row in slower if not row.serial])}.", "",
+    out = [f"Time of an operation at P=2, divided by that at P=1. Above {SCALING_LIMIT}, the second P costs time. In {len(steps)} of",
+           f"{len(rows)} rows each step waits for the one before (→). There, 1 is the best possible figure.", "",
+           f"- Above {SCALING_LIMIT}, with →: {names([row for row in slower if row.serial])}.",
+           f"- Above {SCALING_LIMIT}, without →: {names([row for row in slower if not row.serial])}.", "",
            "| | weft | " + " | ".join(PEERS[peer] for peer in peers) + " |", "|---|---|" + "---|" * len(peers)]
     for row in rows:
         others = [results.between(peer, row.metric, (row.id, 2), (row.id, 1)) for peer in peers]
@@ -257,69 +257,92 @@ def scaling_section(results):
 # The page.
 
 PEER_NOTES = """\
-- **Go**: goroutines, channels, `select`, package `sync`, `time.AfterFunc`, default settings. "GOGC=off" is the same program
-  without garbage collection, where memory matters. Go's stacks grow by copying and start at 2 KiB. Its semaphore is a channel
-  with room for one. Where the number of cases is known at run time only, `reflect.Select`. It has no thread outside of its
-  scheduler that could wake an idle process. System calls are made through package `syscall`, which announces every one of them
-  to the scheduler; the cost of that is `Syscall` against `RawSyscall`.
-- **tokio**: stackless tasks on the multi-threaded runtime with P workers, no I/O driver, and a time driver only where time is
-  waited for, link-time optimization, mimalloc (glibc's malloc makes spawning twice as slow). It has no rendezvous channel:
-  where the others are unbuffered it has an `mpsc` of capacity 1, whose send returns before the value is received. Channels with
-  several receivers are async-channel 1.9 (2.5 is slower). Its mutex hands off in order; with Go's, Boost.Fiber's and weft's
-  a running task can lock first. `tokio::select!`; `select_all` of futures-util where the number of cases is known at run time
-  only. Its timers count milliseconds, and are futures: started by a first poll, stopped by being dropped; one that fires by
-  itself is a task that sleeps. No condition variable. A task made ready goes to a slot of the waker's worker from which
-  others do not steal.
-- **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims at P=2, whose threads
-  do not sleep when there is nothing to do; 16 KiB stacks without guard pages. A `buffered_channel` of capacity 128 holds 127
-  values. Where a task forks, children start by `launch::dispatch`. A call that blocks, or a task that computes, delays its
-  thread and what is queued there. It has no select, no semaphore, no reader-writer lock, no
-  timers other than sleeping.
-- **std::thread**: one OS thread per task, held to P CPUs by affinity; channels are a mutex and condition variables. Fewer
-  operations and at most 1000 threads.
-- **tokio** is left out of the rows about blocking calls and hogs: its tasks must not do either, and it has nothing to set against
-  it but a pool of threads that calls are sent to.
-- **oneTBB**: tasks of a `task_group`, which have no stack and wait for nothing but their children; for fork and join only.
-- **weft**: default stacks of 256 KiB with guard regions; checks of arguments and states are on, as in every build. Fork and join
-  by `weft::go` and a `wait_group`, as in Go; with `weft::scope`, which adds exceptions and cancellation, in rows of its own.
-- **Servers** (`bench/net/`): read, write back, read the next; each connection has 8 KiB to read into (512 bytes where there are 10 000), and
-  sends at once (no delay). Go, tokio and weft: a goroutine, a task, a green thread for each connection. **Boost.Asio**: callbacks, an
-  `io_context` for each thread with connections dealt out in turn, which is the fastest it has; no connection ever moves.
-  **raw epoll**: a loop for each thread on the system calls themselves, level-triggered, also dealt out in turn. It is what the system
-  takes, not a peer: "the best peer" is another one. HTTP: Boost.Beast over weft's sockets, Go's `net/http`, hyper over tokio, with
-  limits on the header and on the time for it, a date, and the same 14 bytes.
-- The matrices are multiplied by the compilers: gcc and rustc use vector instructions, Go does not."""
+- **Go**: goroutines, channels, `select`, package `sync`, `time.AfterFunc`, default settings.
+  - "GOGC=off" is the same program without garbage collection, where memory matters.
+  - Go's stacks start at 2 KiB and grow by copying.
+  - Its semaphore is a channel with room for one.
+  - Where the number of cases is known only at run time, it uses `reflect.Select`.
+  - It has no thread outside its scheduler that could wake an idle process.
+  - System calls go through package `syscall`, which announces each of them to the scheduler. The cost
+    of that is `Syscall` minus `RawSyscall`.
+- **tokio**: stackless tasks on the multi-threaded runtime with P workers, link-time optimization, and
+  mimalloc (with glibc's malloc, spawning takes twice as long). It has no I/O driver, and a time driver
+  only where a row waits for time.
+  - It has no rendezvous channel. Where the others are unbuffered it has an `mpsc` of capacity 1,
+    whose send returns before the value is received.
+  - Channels with several receivers are async-channel 1.9 (2.5 is slower).
+  - Its mutex hands off in order. With Go's, Boost.Fiber's and weft's, a running task can lock first.
+  - It uses `tokio::select!`, and `select_all` of futures-util where the number of cases is known only
+    at run time.
+  - Its timers count milliseconds and are futures: a first poll starts one, dropping it stops it. A
+    timer that fires by itself is a task that sleeps.
+  - It has no condition variable.
+  - A task made ready goes to a slot of the waker's worker, from which others do not steal.
+  - It is left out of the rows about blocking calls and hogs. Its tasks must do neither; it only has a
+    pool of threads that calls are sent to.
+- **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims
+  at P=2. Its threads do not sleep when they have nothing to do. Stacks have 16 KiB and no guard pages.
+  - A `buffered_channel` of capacity 128 holds 127 values.
+  - Where a task forks, `launch::dispatch` starts the children.
+  - A call that blocks, or a task that computes, delays its thread and what is queued there.
+  - It has no select, no semaphore, no reader-writer lock, and no timers other than sleeping.
+- **std::thread**: one OS thread for each task, held to P CPUs by affinity. Channels are a mutex and
+  condition variables. It runs fewer operations, with at most 1000 threads.
+- **oneTBB**: tasks of a `task_group`, which have no stack and wait only for their children. It is in
+  the rows about fork and join only.
+- **weft**: default stacks of 256 KiB with guard regions. Checks of arguments and states are on, as in
+  every build. Fork and join use `weft::go` and a `wait_group`, as in Go. Rows of their own use
+  `weft::scope`, which adds exceptions and cancellation.
+- **Servers** (`bench/net/`): read, write back, read the next. Each connection has 8 KiB to read into
+  (512 bytes where there are 10 000), and sends at once (no delay).
+  - Go, tokio and weft have a goroutine, a task or a green thread for each connection.
+  - **Boost.Asio** uses callbacks and one `io_context` for each thread. Connections are dealt out in
+    turn and never move. That is its fastest form.
+  - **raw epoll** is a loop for each thread on the system calls themselves, level-triggered, with
+    connections dealt out in turn. It shows what the system takes. It is no peer, so it is never "the
+    best peer".
+  - HTTP is Boost.Beast over weft's sockets, Go's `net/http`, and hyper over tokio. All limit the size
+    of the header and the time for it, and send a date and the same 14 bytes.
+- The compilers' code multiplies the matrices: gcc and rustc use vector instructions, Go does not."""
 
 METHOD = """\
-- All programs do the same work and check its result: sums, counts, winners. The C++ programs share one source
-  (`bench/workload/`); the Go and Rust ones follow it line by line (`bench/peers/`).
-- Peers take turns within every round, so that a slow minute of the machine hits all of them. Times are medians over the
-  rounds; "×0.31 (0.28–0.36)" is weft's time divided by the peer's, in the same round: median (lowest–highest).
-  Below 1 weft is faster. n is given where fewer rounds were run.
-- P is the number of scheduler threads (GOMAXPROCS, tokio's workers, …). Every run is a process of its own. What is timed comes
-  after a warm-up in the same process; first-time costs are shown apart. Nothing is pinned, except std::thread.
-- A run during which other processes or the hypervisor took more than 15 % of a core that the run needed is repeated once.
-- Lateness and wake-ups are single measurements, of which percentiles are taken; two readings of the clock are in each. A thread
-  that has to be woken by the kernel takes longest to run in a virtual machine.
-- Lateness is measured from when an event was due, not from when it was first handled: requests that come at given
-  moments, even if earlier ones are late, and a sleeper that wakes at multiples of 10 ms.
-- Work that takes so many microseconds is hashing, calibrated at the start of each process, not a reading of the clock: a task that
-  loses the core meanwhile must still do it.
-- Blocking calls are `clock_nanosleep` with a timer slack of 1 ns, made on the task's own thread. "Announced" is `weft::blocking`.
-  Counting beside calls is compared with counting alone, 100 ms each in turns, in the same process.
-- Runs of endless workloads are short: requests come for 5 s, the tasks that start and end are measured for about 10 s after
-  a warm-up of 1.5 s, the idle process for 10 s after two seconds of rest, by a thread whose own share is not counted.
-- Futex calls are counted in a run of its own, under strace, which makes everything slower: spinning ends in sleep more often there.
-- Servers have a process and a CPU of their own, and the client has another one. With two CPUs that leaves one for the server, also at P=2, which
-  then shows what a second P costs where there is no CPU for it, not what it gains. With more CPUs it has P of them. In the rows "client on the
-  same CPUs" nothing is pinned: both take what they get.
-- The client is one thread on epoll, and compares every byte (`bench/net/client/`). Where it has a CPU of its own it never sleeps: so the server never
-  pays for waking it, and answers are seen when they come. Requests of a given rate have random gaps (exponential) and are sent when they
-  are due, even if earlier ones are late; their time counts from then. The server's CPU time is that of all its
-  threads, with the system's work for it, while it is measured; sleeping is a context switch that a thread of it asked for.
-- System calls are counted by perf, beside the same load, in a run of its own; without perf, or where it may not, by strace, under which everything
-  is slower and more is done at once.
-- Differences below about 10 % say nothing on a machine like this one."""
+- All programs do the same work and check its result: sums, counts, winners. The C++ programs share one
+  source (`bench/workload/`). The Go and Rust programs follow it line by line (`bench/peers/`).
+- Peers take turns within every round, so that a slow minute of the machine affects all of them. Times
+  are medians over the rounds. "×0.31 (0.28–0.36)" is weft's time divided by the peer's in the same
+  round: median (lowest–highest). Below 1, weft is faster. n is given where fewer rounds were run.
+- P is the number of scheduler threads (GOMAXPROCS, tokio's workers, …). Every run is a process of its
+  own. The timed part follows a warm-up in the same process; first-time costs have rows of their own.
+  Only std::thread is pinned to CPUs.
+- A run is repeated once if other processes or the hypervisor took more than 15 % of a core that it
+  needed.
+- Lateness and wake-ups are single measurements, of which percentiles are taken. Each contains two
+  readings of the clock. In a virtual machine, a thread that the kernel must wake takes longest.
+- Lateness counts from when an event was due, not from when it was first handled. Requests come at given
+  moments even if earlier ones are late, and a sleeper wakes at multiples of 10 ms.
+- Work of so many microseconds is hashing, calibrated at the start of each process, and not a reading of
+  the clock. So a task that loses the core meanwhile must still do all of it.
+- Blocking calls are `clock_nanosleep` with a timer slack of 1 ns, on the task's own thread. "Announced"
+  means `weft::blocking`. Counting beside calls is compared with counting alone, 100 ms each in turns,
+  in the same process.
+- Runs of endless workloads are short. Requests come for 5 s. Tasks that start and end are measured for
+  about 10 s after a warm-up of 1.5 s. The idle process is measured for 10 s after two seconds of rest,
+  by a thread whose own share does not count.
+- Futex calls are counted in a separate run under strace. That makes everything slower, so spinning ends
+  in sleep more often there.
+- A server has a process and a CPU of its own, and the client has another CPU. With two CPUs the server
+  has one, also at P=2: then the row shows what a second P costs without a CPU for it, not what it
+  gains. With more CPUs the server has P of them. In the rows "client on the same CPUs", neither is
+  pinned.
+- The client is one thread on epoll, and compares every byte (`bench/net/client/`). With a CPU of its own
+  it never sleeps, so the server never pays for waking it, and answers are seen when they come.
+- Requests of a given rate have random gaps (exponential). They are sent when they are due, even if
+  earlier ones are late, and their time counts from then.
+- The server's CPU time is that of all its threads, with the system's work for it, during the
+  measurement. Its sleeps are the context switches that its threads asked for.
+- System calls are counted by perf in a separate run under the same load. Where perf is missing or not
+  permitted, strace counts them; everything is slower then, and more is done at once.
+- On a machine like this one, differences below about 10 % mean nothing."""
 
 
 def header(raw):
@@ -370,9 +393,9 @@ def page(results):
     raw = results.raw
     out = [
         "# Benchmarks", "",
-        "weft beside the same work in Go, tokio, Boost.Fiber, std::thread, oneTBB and, over sockets, Boost.Asio and a bare event loop, on one",
-        "machine, in turns. Written by",
-        "`bench/run.py`" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit."), "",
+        "This page compares weft with Go, tokio, Boost.Fiber, std::thread, oneTBB and, over sockets, Boost.Asio",
+        "and a bare event loop. All do the same work on one machine, in turns. `bench/run.py` writes",
+        "this page" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit it."), "",
         *([*results.kept.header, added_line(results)] if results.kept.header else header(raw)),
         "",
     ]
@@ -391,12 +414,12 @@ def page(results):
             out += [f"## {title}", "", f"![{title}](img/bench-{group}.svg)", "", *group_table(results, rows), ""]
     curves = [curve for curve in CURVES if any(results.has(row) for row, _ in curve.points.values())]
     if curves:
-        out += [f"## {GROUPS['curve']}", "", "P=1, logarithmic axes.", ""]
+        out += [f"## {GROUPS['curve']}", "", "At P=1. The axes are logarithmic.", ""]
     for curve in curves:
         out += [f"### {curve.title}, {curve.unit}", "", f"![{curve.title}](img/bench-growth-{curve.id}.svg)", "",
                 *curve_table(results, curve), ""]
         if curve.id == "bytes":
-            out += ["Memory is counted in pages by the kernel: below a thousand tasks the figures are mostly the runtime's own.", ""]
+            out += ["The kernel counts memory in pages. Below a thousand tasks, most of the figure is the runtime's own.", ""]
     if section := scaling_section(results):
         out += ["## A second P", "", *section, ""]
     for title, details in DETAILS.items():
@@ -404,7 +427,7 @@ def page(results):
         if len(table) > 2:
             out += [f"## {title}", "", *table, ""]
     out += ["## Differences between the programs", "", PEER_NOTES, "", "## How this was measured", "", METHOD, "",
-            "To repeat it: `./dev bench`, or `bench/run.py`; one row: `bench/run.py --only pingpong`.", ""]
+            "`./dev bench` or `bench/run.py` repeats all of it, `bench/run.py --only pingpong` one row.", ""]
     return "\n".join(out)
 
 

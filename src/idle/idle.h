@@ -44,19 +44,22 @@
 // spin.
 //
 // Alone. Where Gs come one at a time, from a timer or the poller, each would cause such a wake-up, of
-// an M that finds nothing. So the last spinning M skips it if no other P runs, and it sees after a full
-// fence that nothing is queued, that no timer is due before the sentinel's alarm, and that another M
-// waits in the poller, if that is in use. Nothing is lost: its own pushes read wanted, those from
-// outside see that no M spins or are seen by that scan (F1), timers are the sentinel's business, and
-// events the other M's. While another P runs this would be wrong: its pushes have no fence, and one
-// in a store buffer relies on the spinning M.
+// an M that finds nothing. So the last spinning M skips it if all of this holds:
+//
+//   - no other P runs, and no M runs a G without a P
+//   - another M waits in the poller, if the poller is in use
+//   - after a full fence: nothing is queued, and no timer is due before the sentinel's alarm
+//
+// Nothing is lost. Its own pushes read wanted. Pushes from outside see that no M spins, or are seen by
+// that scan (F1). Timers are the sentinel's duty, and events the other M's. While another P runs this
+// would be wrong: its pushes have no fence, and one in a store buffer relies on the spinning M.
 //
 // Timers that a G sets before it waits. Such a G wakes no M for its timer (leaves_timer instead of
 // after_push), because most of the time its M has nothing else to do, parks, and has the alarm. If the
-// M runs another G instead, no alarm may cover the timer. Then a sleeping M would have had to scan
-// before the timer was set, and would have found that other G in a queue; so that G was pushed after
-// the scan, and its push has woken an M, or found one that has not yet scanned. The argument needs the
-// scan to look at queues first and at timers last (L1). The monitor relies on it, too.
+// M runs another G instead, perhaps no alarm covers the timer. Suppose that all sleeping Ms scanned
+// before the timer was set. None of them found that other G in a queue, so it was pushed after their
+// scans. Its push woke an M, or found one that had not yet scanned. The argument needs the scan to look
+// at queues first and at timers last (L1). The monitor relies on it, too.
 //
 // Surplus Ms. Blocking calls and pinned Gs leave more Ms than Ps. A surplus M sleeps at most
 // scheduler.thread_idle_ns. If no work has come for that long and it is still surplus, it ends. If it
@@ -73,8 +76,8 @@
 //
 // Rejected. Waking an M at each push while none spins (Go): 6 us for each of the Gs that hand work to
 // and fro on one P. A condition variable around all queues: a lock on the hot path. A thread that polls
-// the queues: it wakes idle processes. Rules for special loads (an M that stays awake after a blocking
-// call, a sentinel that stays near between single requests): docs/idle.md has what they gained.
+// the queues: it wakes idle processes. Rules for special loads, such as an M that waits awake for the
+// end of a blocking call: docs/idle.md, "What was removed".
 //
 // Ordering:   F1 (step 2, outside push, Alone): full fences. F2 (step 5): heavy fence, pairs with the
 //             compiler fence of a push. L1: a timer is set, release fence, the next G leaves its queue;
@@ -156,10 +159,10 @@ void acquire_p(M* m, P* p) noexcept;
 // Puts p, which has no owner and no work, on the idle list.
 void put_idle_p_locked(scheduler& s, P* p) noexcept;
 
-// Takes P number index off the idle list; nullptr if it is not there.
+// Takes P number index off the idle list. Returns nullptr if it is not there.
 [[nodiscard]] P* take_this_idle_p_locked(scheduler& s, uint32_t index) noexcept;
 
-// Takes an idle P off the list, P number preferred if it is idle; nullptr if there is none.
+// Takes an idle P off the list: P number preferred if it is idle. Returns nullptr without an idle P.
 [[nodiscard]] P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept;
 
 // Returns the earliest deadline of any P's timers. Scan queues before (L1).
@@ -173,8 +176,8 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 // without a P, and no timer is set.
 [[nodiscard]] bool all_sleep_locked(const scheduler& s) noexcept;
 
-// Takes an M that runs any G off its list; nullptr if there is none. The most recently parked one, but
-// one in the poller only if all others are there or the sentinel, and the sentinel last.
+// Takes an M that runs any G off its list; returns nullptr without one. Preference: the most recently
+// parked one; an M in the poller only if no other is idle but the sentinel; the sentinel last.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;
 
 void put_idle_m_locked(scheduler& s, M* m) noexcept;

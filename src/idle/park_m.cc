@@ -152,9 +152,9 @@ bool leave_list(scheduler& s, M* m, sentinel_backoff& backoff, idle_guard& held)
     return true;
 }
 
-// Steps 3 to 5. Returns the P that m has taken because there is something to do; m then counts as
-// spinning. nullptr: others have put its request into next_p and next_g; or, if these are empty, the
-// scheduler is stopping or m is to end.
+// Steps 3 to 5. Returns the P that m has taken because there is something to do. m then counts as
+// spinning. Returns nullptr if other threads have put a request into next_p and next_g. If these are
+// empty, the scheduler is stopping or m must end.
 P* park_until_notified(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     sentinel_backoff backoff{.ticks = total_ticks(s)};

@@ -9,15 +9,15 @@
 //
 // The first row that fits decides:
 //
-//   | | a P is idle | a P runs | backs off | near sentinel | poller | place | alarm | sentinel |
-//   |-|-------------|----------|-----------|---------------|--------|-------|-------|----------|
-//   |1| no          |          |           |               |        | note  | none  | no       |
-//   |2| yes         | yes      | no        | yes           |        | note  | soon  | if earlier |
-//   |3| yes         | yes      | no        | no            |        | note  | soon  | yes      |
-//   |4| yes         | yes      | yes       | yes           |        | note  | timer | if earlier |
-//   |5| yes         |          |           |               | empty  | poller| timer | yes; with a near sentinel if earlier |
-//   |6| yes         | no       |           |               | one waits, one may join | poller | timer | unless the first covers it |
-//   |7| yes         |          |           |               |        | note  | timer | if earlier |
+//     | | a P is idle | a P runs | backs off | near sentinel | poller | place | alarm | sentinel |
+//     |-|-------------|----------|-----------|---------------|--------|-------|-------|----------|
+//     |1| no          |          |           |               |        | note  | none  | no       |
+//     |2| yes         | yes      | no        | yes           |        | note  | soon  | if earlier |
+//     |3| yes         | yes      | no        | no            |        | note  | soon  | yes      |
+//     |4| yes         | yes      | yes       | yes           |        | note  | timer | if earlier |
+//     |5| yes         |          |           |               | empty  | poller| timer | yes; with a near sentinel if earlier |
+//     |6| yes         | no       |           |               | one waits, one may join | poller | timer | unless the first covers it |
+//     |7| yes         |          |           |               |        | note  | timer | if earlier |
 //
 // Row 1: without an idle P there is nothing to look for; the M that gives up a P parks after that.
 // Rows 2, 3: while other Ps run, one M scans soon, because pushes do not wake (W2).
@@ -46,7 +46,7 @@ enum class park_alarm : uint8_t { none, timer, soon };
 enum class sentinel_claim : uint8_t {
     no,
     if_earlier,           // if there is no sentinel, or its alarm is later
-    unless_first_covers,  // the M that waits in the poller becomes it instead, if there is none and its alarm is early enough
+    unless_first_covers,  // if vacant, and its alarm is early enough, the M that waits in the poller becomes it instead
     yes,
 };
 

@@ -1,8 +1,8 @@
 // deadlock_watch.h: when the monitor searches for a deadlock (debug/deadlock.cc).
 //
-// The problem. A deadlock is a state in which nothing happens any more, so no event leads to its
-// discovery; and an idle process must not wake up for ever. An alarm of each M that goes idle (as an
-// earlier design had it) costs 1 us for each request of a server.
+// The problem. In a deadlock nothing happens, so no event leads to its discovery; and an idle process
+// must not wake up for ever. An alarm of each M that goes idle would cost 1 us for each request of a
+// server.
 //
 // So the monitor watches. The last M that goes idle while all Gs of weft::main wait without a timer
 // asks for it (park_m.cc), unless it watches already. It then looks from time to time:

@@ -1,16 +1,16 @@
 // monitor_pace.h: how often the monitor (sysmon.h) looks.
 //
 // The problem. A look costs about 20 us of CPU with its wake-up. Work that waits for a P must be seen
-// within a millisecond, sooner while Ps are being taken away; a busy program in which every G gives
-// way in time should cost next to nothing; and an idle process must not wake up.
+// within a millisecond, sooner while Ps are being taken away. In a busy program in which every G gives
+// way in time, the monitor should cost next to nothing. An idle process must not wake up.
 //
-//   | state   | while | the next look |
-//   |---------|-------|---------------|
-//   | hot     | a P was taken away, in the last hot_looks looks          | after hot_ns |
-//   | near    | work is queued, or was in the last quiet_looks looks      | after look_ns |
-//   | calm    | near, but calm_looks looks in a row saw nothing amiss     | doubles up to calm_ns |
-//   | polling | nothing is queued, and the poller depends on the monitor; then for io_looks looks that saw an idle P | after poll_ns |
-//   | far     | none of these                                             | when called, or for a timer |
+//     | state   | while | the next look |
+//     |---------|-------|---------------|
+//     | hot     | a P was taken away, in the last hot_looks looks          | after hot_ns |
+//     | near    | work is queued, or was in the last quiet_looks looks      | after look_ns |
+//     | calm    | near, but calm_looks looks in a row saw nothing amiss     | doubles up to calm_ns |
+//     | polling | nothing is queued, and the poller depends on the monitor; then for io_looks looks that saw an idle P | after poll_ns |
+//     | far     | none of these                                             | when called, or for a timer |
 //
 // Amiss is: a P that has been or could be taken away; a blocking call that began; an M that did not run
 // although it held a P. After a P was taken from an M that blocked, it takes retaken_looks looks to

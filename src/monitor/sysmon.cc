@@ -306,7 +306,7 @@ void monitor::ask_for_m_again(int64_t now_ns) noexcept {
     pace_.within(no_threads_until_ns_ - now_ns);
 }
 
-// Sees to it that there are count_wanted idle Ms. False: some are being made, or cannot be.
+// Makes sure that there are count_wanted idle Ms. False: some are being made, or cannot be.
 bool monitor::ensure_idle_ms(uint32_t count_wanted) noexcept {
     scheduler& s = *home_;
     idle_guard held(s.idle);

@@ -1,4 +1,4 @@
-// sysmon.h: the monitor: a thread without a P that sees to it that no M holds up the others.
+// sysmon.h: the monitor: a thread without a P that ensures that no M holds up the others.
 //
 // The problem. If all Ps are held by Ms whose Gs compute or block, queued work waits, and none of these
 // Ms will look. A thread must look from outside and take a P away (retake.h). It must cost nothing
@@ -132,8 +132,8 @@ public:
     // the idle lock is not held.
     void watch_memory() noexcept;
 
-    // Returns when no look that had begun before goes on: an M that holds no P any more is not looked
-    // at after that. Not by the monitor while it looks.
+    // Returns when every look that had begun before is over. After that the monitor does not look at an
+    // M that holds no P. Not called by the monitor while it looks.
     void await_look() noexcept;
 
     // By its own thread within a long task, holding no lock: looks, if it is time. False: it is to end,

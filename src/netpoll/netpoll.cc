@@ -53,7 +53,7 @@ event_source* netpoll::make_files(scheduler& s, std::unique_ptr<event_source> (*
         files_asked_.store(true, release);      // pairs with files
     }
     opening_.unlock();
-    if (where != nullptr && made != nullptr) where->remove(fd);  // another one was faster
+    if (where != nullptr && made != nullptr) where->remove(fd);  // another thread was faster
     return files_.load(relaxed);                                 // relaxed: the lock
 }
 
@@ -65,9 +65,10 @@ waiter* netpoll::collect(uint64_t token) noexcept {
 
 namespace {
 
-// Of a thousand connections that are busy, what an event leads to is in no cache: its descriptor, the waiter on another stack, the G, and then
-// the frames that this one goes on in. To miss one after the other is a fifth of the time that a request takes in the runtime; so each is fetched
-// for all of a batch before the first is needed.
+// With a thousand busy connections, what an event leads to is in no cache: its descriptor, the
+// waiter on another stack, the G, and the frames in which the G resumes. Missing one after the
+// other takes a fifth of the time that a request spends in the runtime. So each is prefetched for a
+// whole batch before the first is needed.
 void prefetch(std::span<const poll_event> events) noexcept {
     for (const poll_event& e : events) {
         if (!is_of_source(e.token)) poll_desc::prefetch(e);
@@ -115,11 +116,11 @@ void netpoll::abandon() noexcept {
 
 void netpoll::close() noexcept {
     abandon();
-    if (event_source* source = files_.exchange(nullptr, acq_rel)) {  // pairs with files; nobody asks any more
+    if (event_source* source = files_.exchange(nullptr, acq_rel)) {  // pairs with files; no thread asks again
         source->end();
         delete source;
     }
-    delete backend_.exchange(nullptr, acq_rel);  // pairs with open; nobody adds any more
+    delete backend_.exchange(nullptr, acq_rel);  // pairs with open; no thread adds again
 }
 
 void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {

@@ -138,7 +138,7 @@ TEST_F(Idle, AnIdleProcessDoesNotWakeUp) {
     for (const auto& rt : all) rt->drain();
 }
 
-// The deadlock detector wakes up for its checks, unless it is disabled.
+// The monitor wakes up to search for a deadlock, unless that is disabled.
 TEST_F(Idle, AnIdleMainDoesNotWakeUp) {
     const environment_variable no_looks("RUN_DEBUG", "deadlock=0");
     const chan<int> begun;
@@ -158,8 +158,7 @@ TEST_F(Idle, AnIdleMainDoesNotWakeUp) {
     of_main.join();
 }
 
-// The thread that checks for a deadlock, after 10 ms, may be the one that has to receive the next
-// request. It must not wait for anything else then.
+// The search for a deadlock, after 10 ms, must not delay the next request.
 TEST_F(Idle, AServerAnswersAtOnceAfterAPause) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);

@@ -238,8 +238,7 @@ TEST_F(Deadlock, IsReportedAfterMuchWork) {
                     "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
-// Whether idle Ms set no more timeouts to check for a deadlock, because the monitor watches for it:
-// idle.h.
+// Returns whether the monitor watches for a deadlock: deadlock_watch.h.
 bool looks_are_the_monitors() {
     weft::detail::idle_state& idle = weft::detail::current_m()->home->idle;
     const weft::detail::idle_guard held(idle);

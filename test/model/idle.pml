@@ -12,8 +12,9 @@
  * instructions and full fences empty the thread's own buffer, the heavy fence those of all
  * threads, one after the other. A thread sees its own stores at once.
  *
- * Time. A timed sleep may end at any moment. Whether the M then backs off or not is a free choice. This covers all lengths and all numbers of fruitless
- * scans. With TIMELY a sleep ends only when nothing else can move, because an interval is long.
+ * Time. A timed sleep may end at any moment. Whether the M then backs off or not is a free choice.
+ * This covers all lengths and all numbers of fruitless scans. With TIMELY a sleep ends only when
+ * nothing else can move, because an interval is long.
  *
  * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each
  * makes a green thread ready. An M that goes idle may sleep in the poller instead of on its
