@@ -289,33 +289,33 @@ public:
         explicit iterator(const chan* from) noexcept : from_(from) {}
 
         T&& operator*() const {
-            if (!received_) receive();
+            if (!value_.has_value()) [[unlikely]]
+                receive();
             return std::move(*value_);
         }
 
         iterator& operator++() {
-            if (!received_) receive();  // the element that is skipped
+            if (!value_.has_value()) [[unlikely]]
+                receive();  // the element that is skipped
             value_.reset();
-            received_ = false;
             return *this;
         }
 
         void operator++(int) { ++*this; }
 
         friend bool operator==(const iterator& it, std::default_sentinel_t) {
-            if (!it.received_) it.receive();
+            if (!it.value_.has_value()) it.receive();
             return !it.value_.has_value();
         }
 
     private:
         void receive() const {
-            from_->recv_slot(value_, detail::never);
-            received_ = true;
+            if (!ended_) ended_ = from_->recv_slot(value_, detail::never) == chan_status::closed;
         }
 
         const chan* from_;
-        mutable std::optional<T> value_;
-        mutable bool received_ = false;
+        mutable std::optional<T> value_;  // empty: the element has not been received, or there is none
+        mutable bool ended_ = false;
     };
 
     iterator begin() const noexcept { return iterator(this); }
