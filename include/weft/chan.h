@@ -303,14 +303,18 @@ public:
 
         void operator++(int) { ++*this; }
 
-        friend bool operator==(const iterator& it, std::default_sentinel_t) {
-            if (!it.value_.has_value()) it.receive();
-            return !it.value_.has_value();
-        }
+        friend bool operator==(const iterator& it, std::default_sentinel_t) { return it.is_at_end(); }
 
     private:
-        void receive() const {
-            if (!ended_) ended_ = from_->recv_slot(value_, detail::never) == chan_status::closed;
+        bool is_at_end() const {
+            if (!value_.has_value() && !ended_) ended_ = from_->recv_slot(value_, detail::never) == chan_status::closed;
+            return !value_.has_value();
+        }
+
+        // For an element that was not compared with the end. Loops compare, so this is not inlined.
+        [[gnu::noinline]] void receive() const {
+            value_ = from_->recv();
+            ended_ = !value_.has_value();
         }
 
         const chan* from_;
