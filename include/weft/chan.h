@@ -318,7 +318,7 @@ public:
         }
 
         const chan* from_;
-        mutable std::optional<T> value_;  // empty: the element has not been received, or there is none
+        mutable std::optional<T> value_;  // empty: not yet received, or at the end
         mutable bool ended_ = false;
     };
 

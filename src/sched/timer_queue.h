@@ -119,7 +119,7 @@ public:
     [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept {
         if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
         while (steps != 0) {
-            const sentinel_backoff ahead = look_closely();
+            const upcoming ahead = look_closely();
             reach(std::min(now_ns, ahead.earliest_ns));
             if (ahead.earliest_ns <= now_ns) {
                 if (ahead.first != nullptr) {
@@ -184,7 +184,7 @@ private:
     };
 
     // What comes after reached_.
-    struct sentinel_backoff {
+    struct upcoming {
         int64_t earliest_ns = never;  // no deadline is earlier
         unsigned level = 0;           // its level
         timer* first = nullptr;       // fires then; nullptr: split its slot first
@@ -289,8 +289,8 @@ private:
     }
 
     // From the first slots only: earliest_ns may belong to a removed timer.
-    [[nodiscard]] sentinel_backoff look() noexcept {
-        sentinel_backoff ahead;
+    [[nodiscard]] upcoming look() noexcept {
+        upcoming ahead;
         for (uint32_t rest = filled_levels_; rest != 0; rest &= rest - 1) {
             const auto level = static_cast<unsigned>(std::countr_zero(rest));
             const int64_t earliest_ns = first_of(level, filled_[level]).earliest_ns;
@@ -310,9 +310,9 @@ private:
 
     // As look(), but searches slots with few timers, and corrects each level's first slot at most
     // once.
-    [[nodiscard]] sentinel_backoff look_closely() noexcept {
+    [[nodiscard]] upcoming look_closely() noexcept {
         for (;;) {
-            sentinel_backoff ahead = look();
+            upcoming ahead = look();
             if (ahead.earliest_ns == never) return ahead;
             slot& s = first_of(ahead.level, filled_[ahead.level]);
             if (is_crowded(s, ahead.level)) return ahead;

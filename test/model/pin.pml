@@ -96,11 +96,11 @@ byte p_of[NM], next_p[NM], next_g[NM];
 #define UNLOCK lock = false
 #define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(sentinel != NONE && sentinel_near))
 
-inline forget_lookout() { sentinel = NONE; sentinel_near = false }
+inline forget_sentinel() { sentinel = NONE; sentinel_near = false }
 
 inline take_off_list(m) {
     listed[m] = false;
-    if :: sentinel == m -> forget_lookout() :: else fi;
+    if :: sentinel == m -> forget_sentinel() :: else fi;
     if :: m == 0 && pinned -> unavailable-- :: else fi
 }
 
