@@ -40,6 +40,16 @@
 #elif defined(MUTANT_TIMEOUT_ALWAYS)
 #define wait_cancellable(...) \
     std::max(wait_cancellable(__VA_ARGS__), deadline_ns == never ? wait_result::served : wait_result::timed_out)
+#elif defined(MUTANT_TIMEOUT_IS_OK)
+namespace weft::detail {
+inline wait_result timed_out_is_ok(waiter& w, wait_result r) noexcept {
+    if (r != wait_result::timed_out) return r;
+    w.ok = true;
+    return wait_result::served;
+}
+}  // namespace weft::detail
+
+#define wait_cancellable(w, ...) timed_out_is_ok(w, wait_cancellable(w, __VA_ARGS__))
 #endif
 #include <weft/detail/chan_state.h>
 #undef lock
@@ -80,13 +90,10 @@ struct plain_variable {
 #elif defined(MUTANT_CLOSE_WAKES_ONE)
 #define ready_all(chain) \
     if (chain != nullptr) ready(*chain)
-#elif defined(MUTANT_TIMEOUT_IS_OK)
-#define timeout ok
 #endif
 #include "sync/sync.cc"
 #undef atomic
 #undef ready_all
-#undef timeout
 
 namespace weft::detail {
 void warn(const char* /*format*/, ...) noexcept {}
