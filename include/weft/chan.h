@@ -275,11 +275,11 @@ public:
         return detail::order_of_channels(a, b);
     }
 
-    /// A channel is a std::ranges::input_range: its elements are what is received until it is closed
-    /// and drained. An element is received when the iterator is first compared or dereferenced, not
-    /// when it is incremented, so std::views::take(n) receives n values and no more. Dereferencing
-    /// yields T&&. The handle must outlive its iterators. Cancellation points: comparing and
-    /// dereferencing, where they wait.
+    /// A channel is a std::ranges::input_range, if T is movable: its elements are what is received
+    /// until it is closed and drained. An element is received when the iterator is first compared or
+    /// dereferenced, not when it is incremented, so std::views::take(n) receives n values and no
+    /// more. Dereferencing yields T&&; at the end it is undefined. The handle must outlive its
+    /// iterators. Cancellation points: comparing and dereferencing, where they wait.
     class iterator {
     public:
         using value_type = T;
@@ -313,8 +313,9 @@ public:
 
         // For an element that was not compared with the end. Loops compare, so this is not inlined.
         [[gnu::noinline]] void receive() const {
-            value_ = from_->recv();
-            ended_ = !value_.has_value();
+            std::optional<T> got = from_->recv();
+            ended_ = !got.has_value();
+            if (!ended_) value_.emplace(std::move(*got));
         }
 
         const chan* from_;

@@ -84,6 +84,8 @@ public:
 
     friend constexpr bool operator==(chan_status a, chan_status b) noexcept { return a.code_ == b.code_; }
 
+    friend constexpr bool operator==(chan_status a, code b) noexcept { return a.code_ == b; }
+
 private:
     code code_;
 };

@@ -350,10 +350,24 @@ template <typename Chan>
     return recv_case(c);
 }
 
-template <typename Chan, typename Value>
-[[deprecated("use send_case")]] [[nodiscard]] auto send(const Chan& c, Value&& value)
-    -> decltype(send_case(c, std::forward<Value>(value))) {
-    return send_case(c, std::forward<Value>(value));
+template <typename T>
+[[deprecated("use send_case")]] [[nodiscard]] auto send(const chan<T>& c, std::type_identity_t<T>&& value) {
+    return send_case(c, std::move(value));
+}
+
+template <typename T>
+[[deprecated("use send_case")]] [[nodiscard]] auto send(const chan<T>& c, const std::type_identity_t<T>& value) {
+    return send_case(c, value);
+}
+
+template <typename T>
+[[deprecated("use send_case")]] [[nodiscard]] auto send(const send_chan<T>& c, std::type_identity_t<T>&& value) {
+    return send_case(c, std::move(value));
+}
+
+template <typename T>
+[[deprecated("use send_case")]] [[nodiscard]] auto send(const send_chan<T>& c, const std::type_identity_t<T>& value) {
+    return send_case(c, value);
 }
 
 template <typename Time>

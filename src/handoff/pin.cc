@@ -83,10 +83,13 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 void retire(scheduler& s, M* m) noexcept {
     m->retired.store(true, relaxed);  // relaxed: a hint
     if (m->p == nullptr) {
-        const idle_guard held(s.idle);
+        idle_guard held(s.idle);
         --s.idle.absent.without_p;
         set_hog_locked(s.idle, m, false);
         ++s.idle.absent.unavailable;
+        const bool watch = starts_deadlock_watch_locked(s);  // all others may have parked before
+        held.unlock();
+        if (watch) s.sysmon.watch_deadlock();
         return;
     }
     // picked: the G that the ended one would have switched to

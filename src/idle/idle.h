@@ -176,6 +176,10 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 // without a P, and no timer is set.
 [[nodiscard]] bool all_sleep_locked(const scheduler& s) noexcept;
 
+// If all sleep and the monitor does not watch for a deadlock, asks it to. True: it is far; call
+// sysmon.watch_deadlock() without the lock. Called by an M that parks, or ends without a P.
+[[nodiscard]] bool starts_deadlock_watch_locked(scheduler& s) noexcept;
+
 // Takes an M that runs any G off its list; returns nullptr without one. Preference: the most recently
 // parked one; an M in the poller only if no other is idle but the sentinel; the sentinel last.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;

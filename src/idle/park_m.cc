@@ -101,15 +101,6 @@ bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
     return s.thread_count.load(relaxed) - absent.unavailable - absent.without_p > s.ps.alive();
 }
 
-// If everything sleeps and the monitor does not watch for a deadlock, asks it to. True: it is far and
-// must be woken, without the lock.
-bool starts_deadlock_watch_locked(scheduler& s) noexcept {
-    idle_state& idle = s.idle;
-    if (idle.monitor.watches_deadlock || !all_sleep_locked(s)) return false;
-    idle.monitor.watches_deadlock = true;
-    return idle.monitor.far;
-}
-
 // Returns whether m, which was notified, was given a P, or the scheduler stops. (Else it is to scan.)
 bool has_request(const scheduler& s, const M* m) noexcept {
     return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
@@ -210,6 +201,13 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
 bool all_sleep_locked(const scheduler& s) noexcept {
     if (s.deadlocks == deadlock_search::off || !main_is_running()) return false;
     return s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 && earliest_deadline(s) == never;
+}
+
+bool starts_deadlock_watch_locked(scheduler& s) noexcept {
+    idle_state& idle = s.idle;
+    if (idle.monitor.watches_deadlock || !all_sleep_locked(s)) return false;
+    idle.monitor.watches_deadlock = true;
+    return idle.monitor.far;
 }
 
 bool sleep_until_work(scheduler& s, M* m) noexcept {

@@ -96,6 +96,7 @@ env_text read_env(const char* name) noexcept {
         return text != nullptr && *text != '\0' ? text : nullptr;
     };
     env_text found;
+    WEFT_ASSERT(std::strlen(name) + 1 < sizeof(found.name));
     if (std::strncmp(name, "RUN_", 4) == 0) {
         std::snprintf(found.name, sizeof(found.name), "WEFT_%s", name + 4);
         found.text = read(found.name);

@@ -134,6 +134,24 @@ TEST_P(ChanRange, AlgorithmsWithASentinelTakeAChannel) {
     });
 }
 
+// A channel's values need not be assignable.
+TEST_P(ChanRange, LoopsOverValuesThatCannotBeAssigned) {
+    struct fixed {
+        const int n;
+    };
+
+    rt().run([] {
+        chan<fixed> c(2);
+        c.send(fixed{3});
+        c.send(fixed{4});
+        c.close();
+        int sum = 0;
+        for (const fixed& f : c) sum += f.n;
+        EXPECT_EQ(sum, 7);
+        EXPECT_TRUE(c.begin() == c.end());
+    });
+}
+
 TEST_P(ChanRange, BeginDoesNotWait) {
     rt().run([] {
         chan<int> c;
@@ -182,6 +200,13 @@ TEST(ChanStatusValue, IsTrueOnlyIfOk) {
     EXPECT_FALSE(chan_status(chan_status::closed));
     EXPECT_EQ(chan_status(chan_status::closed), chan_status::closed);
     EXPECT_NE(chan_status(chan_status::closed), chan_status::ok);
+}
+
+TEST(ChanStatusValue, ComparesWithItsCodes) {
+    const chan_status s = chan_status::closed;
+    EXPECT_TRUE(s == chan_status::code::closed);
+    EXPECT_TRUE(chan_status::code::ok != s);
+    EXPECT_EQ(s.operator bool() ? chan_status::ok : s, chan_status::closed);
 }
 
 TEST(ChanStatusValue, WorksInASwitch) {

@@ -238,6 +238,20 @@ TEST_F(Deadlock, IsReportedAfterMuchWork) {
                     "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
+// The last event is the end of a pinned green thread that has lost its P: no M goes idle after it.
+TEST_F(Deadlock, IsReportedWhenAPinnedGreenThreadEndsLast) {
+    EXPECT_DEADLOCK(run_main([] {
+                        go([] {
+                            pin here;
+                            here.keep();
+                            ::usleep(100'000);  // an undeclared blocking call
+                        });
+                        go([] { chan<int>().recv(); });
+                        chan<int>().recv();
+                    }),
+                    "weft:     green thread 1 \"main\": chan receive at 0x%x");
+}
+
 // Returns whether the monitor watches for a deadlock: deadlock_watch.h.
 bool looks_are_the_monitors() {
     weft::detail::idle_state& idle = weft::detail::current_m()->home->idle;
