@@ -42,7 +42,8 @@ struct parked {
 void claim_sentinel_locked(sentinel_role& role, M* m, M* first, const park_plan& plan, int64_t until_ns) noexcept {
     if (plan.claim == sentinel_claim::no) return;
     const bool vacant = role.m == nullptr;
-    if (plan.claim == sentinel_claim::unless_first_covers && vacant && first->alarm_ns <= until_ns) {
+    if (plan.claim == sentinel_claim::unless_first_covers && vacant && first != nullptr &&
+        first->alarm_ns <= until_ns) {
         role = {first, false, first->alarm_ns};  // m is woken before it, and then need not wake another for timers
     } else if (plan.claim == sentinel_claim::yes || vacant || until_ns < role.until_ns) {
         role = {m, plan.alarm == park_alarm::soon, until_ns};
