@@ -33,7 +33,7 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <ranges>
+#include <span>  // declares std::ranges::disable_sized_range; <ranges> breaks where min and max are macros
 #include <system_error>
 #include <type_traits>
 #include <utility>
