@@ -8,7 +8,8 @@
 // asks for it (park_m.cc), unless it watches already. It then looks from time to time:
 //
 //   - Something was scheduled since the last look: it looks again after moving_ns.
-//   - Nothing was, but a P runs, or a timer is set: it stops. The M that goes idle next asks again.
+//   - Nothing was, but a P runs, or a timer is set: it stops. The M that goes idle next, or ends
+//     without a P, asks again.
 //   - Nothing was, and everything sleeps: it searches. The first four searches come after 10, 40, 160
 //     and 640 ms; then two more, each after later_ns; then it stops. If the last search has found
 //     that something outside can wake a G (other threads, sockets, signals), the first comes after
