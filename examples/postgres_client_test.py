@@ -15,6 +15,8 @@ import time
 import unittest
 from pathlib import Path
 
+from held_port import hold_port, port_of
+
 PROGRAM = ""
 PATIENCE = 100  # seconds; normally milliseconds are enough
 
@@ -25,11 +27,6 @@ def eventually(condition, what):
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {PATIENCE} s: {what}")
         time.sleep(0.005)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 def server_programs():
@@ -58,7 +55,8 @@ class PostgresServer:
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.port = free_port()
+        self.held = hold_port()
+        self.port = port_of(self.held)
         self.path = self.folder.name
         if os.geteuid() == 0:
             shutil.chown(self.path, "postgres")
@@ -105,6 +103,7 @@ class PostgresServer:
 
     def close(self):
         self.stop()
+        self.held.close()
         self.folder.cleanup()
 
 
@@ -326,10 +325,12 @@ class NoServer(Case):
         t = threading.Thread(target=serve)
         t.start()
         self.addCleanup(t.join)
-        return f"host=127.0.0.1 port={s.getsockname()[1]} sslmode=disable"
+        return f"host=127.0.0.1 port={port_of(s)} sslmode=disable"
 
     def test_no_connection(self):
-        for at, why in ((f"host=127.0.0.1 port={free_port()}", "Connection refused"), ("host=/nowhere", "No such file or directory"),
+        held = hold_port()
+        self.addCleanup(held.close)
+        for at, why in ((f"host=127.0.0.1 port={port_of(held)}", "Connection refused"), ("host=/nowhere", "No such file or directory"),
                         ("host=nowhere.invalid", "no address for nowhere.invalid"), ("nonsense", "invalid connection string"),
                         ("host=a,b port=1,2,3", "the number of ports must be one"), (self.listener(b""), "server closed the connection"),
                         (self.listener(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "expected authentication request")):

@@ -13,6 +13,8 @@ import time
 import unittest
 from pathlib import Path
 
+from held_port import hold_port, port_of
+
 PROGRAM = ""
 PATIENCE = 100  # seconds; normally milliseconds are enough
 
@@ -25,11 +27,6 @@ def eventually(condition, what):
         time.sleep(0.005)
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
-
-
 class RedisServer:
     """A real server, on a Unix socket in its own folder, and on a port."""
 
@@ -37,7 +34,8 @@ class RedisServer:
         self.folder = tempfile.TemporaryDirectory()
         self.path = str(Path(self.folder.name) / "redis.sock")
         self.flags = flags
-        self.port = free_port()
+        self.held = hold_port()
+        self.port = port_of(self.held)
         self.start()
 
     def start(self):
@@ -66,6 +64,7 @@ class RedisServer:
 
     def close(self):
         self.kill()
+        self.held.close()
         self.folder.cleanup()
 
 
@@ -276,10 +275,12 @@ class NoServer(Case):
         t = threading.Thread(target=serve)
         t.start()
         self.addCleanup(t.join)
-        return f"127.0.0.1:{s.getsockname()[1]}"
+        return f"127.0.0.1:{port_of(s)}"
 
     def test_nobody_is_there(self):
-        for at, why in ((f"127.0.0.1:{free_port()}", "Connection refused"), ("/nowhere/at.all", "No such file or directory"),
+        held = hold_port()
+        self.addCleanup(held.close)
+        for at, why in ((f"127.0.0.1:{port_of(held)}", "Connection refused"), ("/nowhere/at.all", "No such file or directory"),
                         ("nonsense", "not a host and a port"), ("/" + "x" * 200, "")):
             with self.subTest(at):
                 got = run("call", "PING", server=at)

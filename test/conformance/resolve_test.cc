@@ -18,6 +18,7 @@
 
 #include "net/lookup.h"
 #include "support/eventually.h"
+#include "support/held_port.h"
 #include "support/outside_poller.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -490,16 +491,13 @@ protected:
     // The default runtime's poller stays, too.
     static void SetUpTestSuite() {
         open_outside_poller();
+        const held_port nobody;
         std::error_code ec;
-        static_cast<void>(dial(std::vector<endpoint>{nobody_at(), nobody_at()}, ec));
+        static_cast<void>(dial(std::vector<endpoint>{nobody.at(), nobody.at()}, ec));
         EXPECT_EQ(ec, std::errc::connection_refused);
     }
 
-    // An address that refuses connections.
-    static endpoint nobody_at() {
-        tcp_listener gone(endpoint::loopback(0));
-        return gone.local_endpoint();
-    }
+    held_port nobody_;  // refuses connections
 };
 
 WEFT_SWEEP_OVER(Dial, 1U, 4U);
@@ -540,15 +538,15 @@ TEST_P(Dial, TriesTheNextAddressIfNoneAnswersInTime) {
 }
 
 TEST_P(Dial, ReportsTheFirstErrorIfAllRefuse) {
-    rt().run([] {
+    rt().run([&] {
         std::error_code ec;
-        const std::vector<endpoint> all{nobody_at(), nobody_at(), nobody_at()};
+        const std::vector<endpoint> all{nobody_.at(), nobody_.at(), nobody_.at()};
         EXPECT_FALSE(dial(all, ec).is_open());
         EXPECT_EQ(ec, std::errc::connection_refused);
         EXPECT_FALSE(dial(std::vector<endpoint>{}, ec).is_open());
         EXPECT_EQ(ec, resolve_errc::no_address);
         try {
-            static_cast<void>(dial("host:" + std::to_string(nobody_at().port())));
+            static_cast<void>(dial("host:" + std::to_string(nobody_.port())));
             ADD_FAILURE();
         } catch (const std::system_error& e) {
             EXPECT_EQ(e.code(), std::errc::connection_refused);
@@ -576,7 +574,7 @@ TEST_P(Dial, ADeadlineEndsAllTries) {
 
 TEST_P(Dial, PlainThreadsMayDial) {
     tcp_listener listener(endpoint::loopback(0));
-    const std::vector<endpoint> both{nobody_at(), listener.local_endpoint()};
+    const std::vector<endpoint> both{nobody_.at(), listener.local_endpoint()};
     std::error_code ec;
     const tcp_stream c = dial(both, ec);
     EXPECT_FALSE(ec) << ec.message();

@@ -13,6 +13,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/held_port.h"
 #include "support/outside_poller.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -206,15 +207,11 @@ TEST_P(Tcp, PlainThreadsMayCall) {
 
 TEST_P(Tcp, ARefusedConnectionReportsIt) {
     rt().run([] {
-        endpoint nobody;
-        {
-            const tcp_listener listener(endpoint::loopback(0));
-            nobody = listener.local_endpoint();
-        }
+        const held_port nobody;
         std::error_code ec;
-        EXPECT_FALSE(tcp_stream::connect(nobody, ec).is_open());
+        EXPECT_FALSE(tcp_stream::connect(nobody.at(), ec).is_open());
         EXPECT_EQ(ec, std::errc::connection_refused);
-        EXPECT_THROW(static_cast<void>(tcp_stream::connect(nobody)), std::system_error);
+        EXPECT_THROW(static_cast<void>(tcp_stream::connect(nobody.at())), std::system_error);
     });
 }
 

@@ -29,6 +29,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/held_port.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
 #include "tls/tls_pair.h"
@@ -272,8 +273,9 @@ TEST_P(TlsInterop, ConnectsToTheOpensslServer) {
     if (!has_openssl()) GTEST_SKIP() << "no program openssl";
     const files f;
     // A port that was free a moment ago.
-    const net::endpoint at = net::tcp_listener(net::endpoint::loopback(0)).local_endpoint();
-    const std::string port = std::to_string(at.port());
+    const held_port held;
+    const net::endpoint at = held.at();
+    const std::string port = std::to_string(held.port());
     const std::string chain = f.at("chain.pem");
     const std::string key = f.at("key.pem");
     const char* arguments[] = {"openssl",    "s_server", "-quiet",      "-rev", "-naccept",  "1",    "-accept",
