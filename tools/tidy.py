@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import docs  # noqa: E402
 
 LINE_WIDTH = 160
+PROSE_WIDTH = 100
+README_LINES = 150
 FILE_LINES_WARN = 400
 FILE_LINES_FAIL = 600
 
@@ -82,6 +84,29 @@ def split_comment(line):
         code.append(line[i])
         i += 1
     return "".join(code), ""
+
+
+def preformatted(text):
+    """Whether a comment's text is a table, a drawing, an example, or one long word."""
+    return bool(re.search(r"\S {2,}\S|[─-╿═]|NOLINT|[;{}]$|[;{}] +//", text.strip()) or " " not in text.strip())
+
+
+def check_prose(path, lines):
+    """Pages, and comments that have a line of their own. Tables, drawings and examples may be wider."""
+    if path.startswith("docs/benchmarks"):  # written by bench/run.py
+        return
+    example = False
+    for number, line in enumerate(lines, start=1):
+        if path.endswith(".md"):
+            example ^= line.lstrip().startswith("```")
+            prose = "" if example or line.startswith("|") else line
+        else:
+            match = re.match(r"\s*///?\s(.*)$", line) if path.endswith((".h", ".cc", ".c")) else None
+            prose = match.group(1) if match and not preformatted(match.group(1)) else ""
+        if len(line) > PROSE_WIDTH and " " in prose.strip():
+            yield f"{path}:{number}: {len(line)} columns of prose: {PROSE_WIDTH} is the limit"
+    if path == "README.md" and len(lines) > README_LINES:
+        yield f"{path}: {len(lines)} lines: {README_LINES} is the limit: move details to docs/"
 
 
 def is_test(path):
@@ -192,6 +217,7 @@ def check_file(path, text, homes):
     if "\r" in text:
         complaints.append(f"{path}: carriage returns: lines end in a newline")
     complaints += check_lines(path, lines)
+    complaints += check_prose(path, lines)
     complaints += check_addresses(path, lines)
     complaints += check_labels(path, lines, homes)
     own = path.startswith(("src/", "include/")) and CODE.search(path)

@@ -35,8 +35,19 @@ class Tidy(unittest.TestCase):
         self.caught("src/a.cc", HEAD + "x; \n", "blanks")
         self.caught("src/a.cc", HEAD + "x;", "no newline")
         self.allowed("docs/a.md", "x" * 300 + "\n")
+        self.caught("README.md", "x\n" * 151, "151 lines")
         self.allowed("test/fuzz/corpus/a/x", "\t\r\nx ")
         self.allowed("bench/peers/go/a.go", "\tx\n")
+
+    def test_prose(self):
+        words = "word " * 20 + "ends"
+        self.caught("docs/a.md", words + "\n", "104 columns")
+        self.caught("docs/a.md", "- " + words + "\n", "prose")
+        self.allowed("docs/a.md", "| " + words + " |\n```\n" + words + "\n```\n")
+        self.caught("src/a.cc", HEAD + "// " + words + "\n", "prose")
+        self.caught("test/a.h", "    /// " + words + "\n", "prose")
+        self.allowed("src/a.cc", HEAD + "//  1  " + words + "    2\n//     " + words + ";\n")
+        self.allowed("src/a.cc", HEAD + "int x;  // " + words + "\n")
 
     def test_heads(self):
         self.caught("src/b.h", HEAD, "begin with")

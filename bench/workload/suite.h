@@ -11,8 +11,8 @@
 //     wait_group                              add(n), done(), wait()
 //     mutex                                   lock(), unlock()
 //     make_unbuffered<T>(), make_buffered<T>(capacity)
-//                                             handles that share a channel: send(v), recv(v&), close();
-//                                             recv returns false when closed and drained
+//                                             handles that share a channel: send(v), recv(v&),
+//                                             close(); recv returns false when closed and drained
 //     unbuffered<T>, buffered<T>              their types
 //
 // and, for the tables of workloads after `basics` in its list:

@@ -174,8 +174,8 @@ inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& 
 }  // namespace detail
 
 /// Calls f() and returns its result; see above. Throws what f throws. f is called exactly once, on
-/// the caller's current OS thread; the caller may continue on another one. The second form says when
-/// to hand off the P.
+/// the caller's current OS thread; the caller may continue on another one. The second form says
+/// when to hand off the P.
 template <typename F>
     requires std::is_invocable_v<F>
 inline std::invoke_result_t<F> blocking(F&& f) {

@@ -89,8 +89,8 @@ namespace this_g {
 
 /// A token that is stopped when the caller's waits are cancelled or their deadline passes. For code
 /// that computes, or takes a token. Empty (stop_possible() is false) if nothing can cancel. May
-/// outlive its cause. Under a deadline it takes a timer, and throws what after_func() throws. Throws
-/// std::bad_alloc.
+/// outlive its cause. Under a deadline it takes a timer, and throws what after_func() throws.
+/// Throws std::bad_alloc.
 [[nodiscard]] std::stop_token stop_token();
 
 }  // namespace this_g

@@ -267,8 +267,8 @@ public:
 
     [[nodiscard]] std::size_t cap() const noexcept { return capacity(); }
 
-    /// Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
-    /// The order is arbitrary, for maps and sets. std::hash agrees with ==.
+    /// Handles are equal if they refer to the same channel, in any direction; nil handles are
+    /// equal. The order is arbitrary, for maps and sets. std::hash agrees with ==.
     friend bool operator==(const chan& a, const chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const chan& a, const chan& b) noexcept {
@@ -276,8 +276,8 @@ public:
     }
 
     /// A channel is a std::ranges::input_range, if T is movable: its elements are what is received
-    /// until it is closed and drained. An element is received when the iterator is first compared or
-    /// dereferenced, not when it is incremented, so std::views::take(n) receives n values and no
+    /// until it is closed and drained. An element is received when the iterator is first compared
+    /// or dereferenced, not when it is incremented, so std::views::take(n) receives n values and no
     /// more. Dereferencing yields T&&; at the end it is undefined. The handle must outlive its
     /// iterators. Cancellation points: comparing and dereferencing, where they wait.
     class iterator {

@@ -123,8 +123,8 @@ struct proc_snapshot {
 /// Statistics of the caller's runtime, or of the default one. Any thread.
 [[nodiscard]] stats_snapshot stats() noexcept;
 
-/// How long Gs of that runtime were runnable before they ran. A sample: Gs picked on the scheduler's
-/// own stack, which is at least every 61st of a P. As accurate as the P's clock, see
+/// How long Gs of that runtime were runnable before they ran. A sample: Gs picked on the
+/// scheduler's own stack, which is at least every 61st of a P. As accurate as the P's clock, see
 /// docs/debugging.md.
 [[nodiscard]] latency_histogram scheduling_latency() noexcept;
 
@@ -143,17 +143,17 @@ struct stack_use_at {
 /// their number, which may exceed the size of into. Measures all green threads that wait or are
 /// runnable. Earlier measurements are added: those of stack_use() and dump(), and those of ending
 /// green threads (one in 64 whose stacks went back to a pool). A peak between two measurements is
-/// missed.
-/// touched counts whole pages, possibly touched by an earlier green thread with the same stack. With
-/// RUN_DEBUG=stack_use each green thread gets a fresh stack, measured at its end: then touched is
-/// its own, to the page.
-/// Any thread. About 1 us per live green thread; allocates nothing.
+/// missed. touched counts whole pages, possibly touched by an earlier green thread with the same
+/// stack. With RUN_DEBUG=stack_use each green thread gets a fresh stack, measured at its end: then
+/// touched is its own, to the page. Any thread. About 1 us per live green thread; allocates
+/// nothing.
 std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 
 /// Writes a report on every green thread of the caller's runtime (or the default one) to the file
-/// descriptor fd. It has state, wait reason and duration, start location, entry function, last P and
-/// backtrace. Any thread. Gs are inspected one by one, each held for a moment. The caller's stack is shown; stacks of other running Gs only if dumps on
-/// a signal or the watchdog are enabled. Allocates nothing.
+/// descriptor fd. It has state, wait reason and duration, start location, entry function, last P
+/// and backtrace. Any thread. Gs are inspected one by one, each held for a moment. The caller's
+/// stack is shown; stacks of other running Gs only if dumps on a signal or the watchdog are
+/// enabled. Allocates nothing.
 void dump(int fd) noexcept;
 
 /// Makes this signal (SIGQUIT, SIGUSR1 …) write such a dump of each runtime to stderr, even if all

@@ -20,8 +20,8 @@ public:
 };
 
 /// Thrown by go, async and runtime::start if address space for stacks, or threads, run out. code()
-/// is the operating system's reason. what() says what was requested and what to do. Nothing is lost;
-/// the call can be repeated.
+/// is the operating system's reason. what() says what was requested and what to do. Nothing is
+/// lost; the call can be repeated.
 class resource_exhausted : public std::system_error {
 public:
     resource_exhausted(std::error_code why, const std::string& what) : std::system_error(why, what) {}

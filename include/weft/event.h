@@ -88,8 +88,8 @@ public:
         return (core_.word.word().load(detail::acquire) & detail::event_core::set) != 0;  // A1
     }
 
-    /// Blocks until the event is set. A cancellation point where it waits: throws weft::cancelled or
-    /// weft::timed_out.
+    /// Blocks until the event is set. A cancellation point where it waits: throws weft::cancelled
+    /// or weft::timed_out.
     void wait() {
         if (!is_set()) wait_until_ns(detail::never);
     }

@@ -1,8 +1,7 @@
 // fs.h: files and directories. Calls block only the calling green thread.
 //
-//     weft::fs::file log("app.log", {.mode = weft::fs::access::write, .create = true, .append = true});
-//     log.write_all("started\n");
-//     std::string text = weft::fs::read_file("app.conf");
+//     weft::fs::file log("app.log", {.mode = weft::fs::access::write, .create = true, .append =
+//     true}); log.write_all("started\n"); std::string text = weft::fs::read_file("app.conf");
 //
 // Data in the page cache is read at once. If a disk is needed, other Gs run during the wait: the
 // system reads asynchronously (io_uring, where available), or the call is made on an OS thread that
@@ -106,8 +105,8 @@ public:
     [[nodiscard]] std::size_t read_some(mutable_buffer b);
     [[nodiscard]] std::size_t read_some(mutable_buffer b, std::error_code& ec);
 
-    /// Fills b. Returns b.size(), or less at the end of the file. On error: the number of bytes read
-    /// before it.
+    /// Fills b. Returns b.size(), or less at the end of the file. On error: the number of bytes
+    /// read before it.
     [[nodiscard]] std::size_t read(mutable_buffer b);
     [[nodiscard]] std::size_t read(mutable_buffer b, std::error_code& ec);
 
@@ -173,13 +172,13 @@ public:
     /// thread uses the file.
     [[nodiscard]] int release() { return handle_.detach(); }
 
-    /// Takes ownership of a descriptor. name: for error texts. Throws std::bad_alloc; the descriptor
-    /// is then closed. Its blocking mode stays: other programs may share the open file (a terminal),
-    /// and change it.
-    /// A call holds an OS thread until more data comes only if both apply:
-    /// - The system cannot read or write without waiting: a terminal that cannot be reopened through
-    ///   /proc, the main side of a pseudo-terminal in blocking mode, some devices, pipes before
-    ///   Linux 6.4.
+    /// Takes ownership of a descriptor. name: for error texts. Throws std::bad_alloc; the
+    /// descriptor is then closed. Its blocking mode stays: other programs may share the open file
+    /// (a terminal), and change it. A call holds an OS thread until more data comes only if both
+    /// apply:
+    /// - The system cannot read or write without waiting: a terminal that cannot be reopened
+    ///   through /proc, the main side of a pseudo-terminal in blocking mode, some devices, pipes
+    ///   before Linux 6.4.
     /// - Another process takes the data at that moment.
     [[nodiscard]] static file adopt(int fd, std::string name);
 

@@ -119,11 +119,12 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, source_location wh
 
 }  // namespace detail
 
-/// Starts f() as a green thread. f is copied or moved, which must not block: the runtime cannot stop
-/// during it. An exception that leaves f ends the process with a report that names the green thread;
-/// async() and wait_group::go() propagate it instead. Throws resource_exhausted or std::bad_alloc if
-/// there is no room for a G, std::invalid_argument if stack_size exceeds the largest class or
-/// priority is invalid; nothing is started then. O(1); no allocation for closures of up to 64 bytes.
+/// Starts f() as a green thread. f is copied or moved, which must not block: the runtime cannot
+/// stop during it. An exception that leaves f ends the process with a report that names the green
+/// thread; async() and wait_group::go() propagate it instead. Throws resource_exhausted or
+/// std::bad_alloc if there is no room for a G, std::invalid_argument if stack_size exceeds the
+/// largest class or priority is invalid; nothing is started then. O(1); no allocation for closures
+/// of up to 64 bytes.
 template <typename F>
 void go(F&& f, source_location where = source_location::current()) {
     detail::spawn(nullptr, nullptr, std::forward<F>(f), where);
@@ -159,8 +160,9 @@ void set_name(std::string_view name) noexcept;
 /// Its labels; none in a plain thread.
 [[nodiscard]] label_set labels() noexcept;
 
-/// Replaces its labels, or adds one (replaces one with the same key; throws std::bad_alloc, with the
-/// labels unchanged). Green threads that it starts later inherit them. Do nothing in a plain thread.
+/// Replaces its labels, or adds one (replaces one with the same key; throws std::bad_alloc, with
+/// the labels unchanged). Green threads that it starts later inherit them. Do nothing in a plain
+/// thread.
 void set_labels(label_set labels) noexcept;
 void set_label(std::string_view key, std::string_view value);
 

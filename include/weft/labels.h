@@ -32,8 +32,8 @@ struct label {
     std::string_view value;
 };
 
-/// A value type, cheap to copy. Holds copies of keys and values. Of two labels with the same key the
-/// later one counts.
+/// A value type, cheap to copy. Holds copies of keys and values. Of two labels with the same key
+/// the later one counts.
 class label_set {
 public:
     label_set() noexcept = default;

@@ -33,8 +33,8 @@ enum class priority : uint8_t { low, normal, high };
 
 namespace this_g {
 
-/// Returns the class of the calling green thread as last set, without inheritance; normal in a plain
-/// thread.
+/// Returns the class of the calling green thread as last set, without inheritance; normal in a
+/// plain thread.
 [[nodiscard]] weft::priority priority() noexcept;
 
 /// Sets the class. It applies from the next time the caller is queued. Does not yield.

@@ -148,14 +148,15 @@ public:
 
     /// Sends a signal to all processes of the group that the program leads: the program and what it
     /// has started. Works after its end and after wait(). Processes that have left the group, such
-    /// as daemons, are not reached. Error: std::errc::invalid_argument if the program leads no group
-    /// (see process_options::group).
+    /// as daemons, are not reached. Error: std::errc::invalid_argument if the program leads no
+    /// group (see process_options::group).
     ///
-    /// Until this object is destroyed or detached, the system keeps the number of a group leader, as
-    /// that of a zombie in the group. So the result stays true even if no other process of the group
-    /// is left: do not loop until it is false. To learn that all have ended, read an inherited pipe
-    /// to its end. False: there is no program (pid() is 0), or the system finds no process of the
-    /// group after another part of this program has taken the status, or with SIGCHLD ignored.
+    /// Until this object is destroyed or detached, the system keeps the number of a group leader,
+    /// as that of a zombie in the group. So the result stays true even if no other process of the
+    /// group is left: do not loop until it is false. To learn that all have ended, read an
+    /// inherited pipe to its end. False: there is no program (pid() is 0), or the system finds no
+    /// process of the group after another part of this program has taken the status, or with
+    /// SIGCHLD ignored.
     bool kill_group(int signal);
     bool kill_group(int signal, std::error_code& ec);
 

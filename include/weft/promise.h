@@ -65,7 +65,8 @@ public:
     }
 
     /// Provides the value. Once; throws std::future_error if there is a result already, and what
-    /// copying or moving throws. If the future was cancelled, the value is dropped without an error.
+    /// copying or moving throws. If the future was cancelled, the value is dropped without an
+    /// error.
     template <typename... U>
         requires(std::is_void_v<T> ? sizeof...(U) == 0 : sizeof...(U) == 1)
     void set_value(U&&... value) {

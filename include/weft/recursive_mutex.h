@@ -105,9 +105,9 @@ private:
 
 class recursive_timed_mutex : public recursive_mutex {
 public:
-    /// Any thread. Blocks until the caller holds the mutex (increases the depth if it already does),
-    /// at most for timeout. Returns false on timeout, and at max_depth. If timeout is zero or less,
-    /// tries once without waiting.
+    /// Any thread. Blocks until the caller holds the mutex (increases the depth if it already
+    /// does), at most for timeout. Returns false on timeout, and at max_depth. If timeout is zero
+    /// or less, tries once without waiting.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> timeout) {
         return try_lock() || lock_until(detail::deadline_after(timeout));

@@ -35,8 +35,8 @@ enum class guard_policy {
 };
 
 struct runtime_options {
-    /// Number of Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and cgroup
-    /// allow.
+    /// Number of Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and
+    /// cgroup allow.
     unsigned procs = 0;
     /// Usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 KiB if fixed.
     std::size_t stack_size = 0;
@@ -107,21 +107,23 @@ public:
     /// Starts it. Throws resource_exhausted if there are no stacks or no first thread.
     explicit runtime(runtime_options options = {});
 
-    /// Calls abandon(). But if one of its own green threads has called exit(), which destroys static
-    /// objects, the runtime is left as it is.
+    /// Calls abandon(). But if one of its own green threads has called exit(), which destroys
+    /// static objects, the runtime is left as it is.
     ~runtime();
 
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    /// Restarts it after abandon() or shutdown(). Does nothing if it runs. Throws as the constructor.
+    /// Restarts it after abandon() or shutdown(). Does nothing if it runs. Throws as the
+    /// constructor.
     void start();
 
-    /// Stops it gracefully, within timeout or until deadline. Every wait of its Gs that is a cancellation point (cancel.h) ends with
-    /// weft::cancelled, as if a scope around them all were cancelled. Then waits for all Gs to
-    /// finish, until the deadline at most, and proceeds as abandon(). shield() protects a wait; Gs that
-    /// compute can call throw_if_cancelled(). A G started with go() may end by that exception. Gs
-    /// that any thread starts during this are cancelled and waited for too.
+    /// Stops it gracefully, within timeout or until deadline. Every wait of its Gs that is a
+    /// cancellation point (cancel.h) ends with weft::cancelled, as if a scope around them all were
+    /// cancelled. Then waits for all Gs to finish, until the deadline at most, and proceeds as
+    /// abandon(). shield() protects a wait; Gs that compute can call throw_if_cancelled(). A G
+    /// started with go() may end by that exception. Gs that any thread starts during this are
+    /// cancelled and waited for too.
     ///
     /// Gs that still compute, or are in a system call, 100 ms after the deadline are stragglers.
     /// They are named on stderr and left behind, with their OS threads and the memory of the
@@ -175,8 +177,8 @@ public:
     /// As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
 
-    /// Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor a
-    /// green thread of any runtime in this process could end that. If so, writes a report to the
+    /// Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor
+    /// a green thread of any runtime in this process could end that. If so, writes a report to the
     /// file descriptor fd. Other threads are the caller's responsibility; external_waker objects
     /// count. Takes some milliseconds. Not from one of its own green threads.
     [[nodiscard]] bool report_deadlock(int fd) const noexcept;
@@ -193,8 +195,8 @@ public:
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
-    /// As go, but returns false and does nothing after abandon() and in the last phase of shutdown(). For
-    /// callers that do not know whether it is being stopped.
+    /// As go, but returns false and does nothing after abandon() and in the last phase of
+    /// shutdown(). For callers that do not know whether it is being stopped.
     template <typename F>
     [[nodiscard]] bool try_go(F&& f, source_location where = source_location::current()) {
         const detail::runtime_use s = use();
@@ -255,8 +257,8 @@ private:
 
 /// Sets the number of Ps of the caller's runtime, or of the default one in a plain thread: 1 to
 /// 1024. 0: the default, which is RUN_MAXPROCS, else what affinity and CPU quota allow, following
-/// their changes. Other Ps take over what is queued or sleeping on a removed P. Returns the previous
-/// number when the change is complete. Throws std::invalid_argument; std::bad_alloc or
+/// their changes. Other Ps take over what is queued or sleeping on a removed P. Returns the
+/// previous number when the change is complete. Throws std::invalid_argument; std::bad_alloc or
 /// resource_exhausted, with nothing changed.
 unsigned set_max_procs(unsigned n);
 
@@ -274,8 +276,8 @@ void run_main(const runtime_options& options,
 }  // namespace detail
 
 /// Runs f as the main green thread; the calling thread becomes M0 of the default runtime. Returns
-/// what f returns (0 for void) or throws what it throws. When f returns, no other G is scheduled and
-/// unfinished ones are abandoned, as in Go. Fatal in a green thread or while another weft::main
+/// what f returns (0 for void) or throws what it throws. When f returns, no other G is scheduled
+/// and unfinished ones are abandoned, as in Go. Fatal in a green thread or while another weft::main
 /// runs.
 template <typename F>
 int main(const runtime_options& options, F&& f, source_location where = source_location::current()) {

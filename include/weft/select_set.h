@@ -35,8 +35,8 @@ public:
     select_set& operator=(const select_set&) = delete;
     ~select_set() = default;
 
-    /// Adds a receive from c and keeps a handle to c; f takes a std::optional<T>. Returns the case's
-    /// number, which is constant; numbers of removed cases are reused.
+    /// Adds a receive from c and keeps a handle to c; f takes a std::optional<T>. Returns the
+    /// case's number, which is constant; numbers of removed cases are reused.
     template <typename T, typename F>
     std::size_t add_recv(chan<T> c, F f) {
         return add(std::make_unique<recv_entry<chan<T>, T, F>>(std::move(c), std::move(f)));

@@ -63,8 +63,9 @@ public:
         return core_.try_take() || core_.take(detail::deadline_at(when));
     }
 
-    /// Gives update units to the waiters, oldest first; the rest stays available. Fatal if update is
-    /// negative, or if the count would exceed max(). The semaphore may be gone when this returns.
+    /// Gives update units to the waiters, oldest first; the rest stays available. Fatal if update
+    /// is negative, or if the count would exceed max(). The semaphore may be gone when this
+    /// returns.
     void release(std::ptrdiff_t update = 1) noexcept { core_.give(update, LeastMaxValue); }
 
 private:

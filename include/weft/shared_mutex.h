@@ -95,7 +95,8 @@ public:
         if (!enter_quickly()) lock_shared_slow();
     }
 
-    /// Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to leave.
+    /// Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to
+    /// leave.
     [[nodiscard]] bool try_lock_shared() noexcept { return enter_quickly() || enter(); }
 
     /// Caller: one of its readers.

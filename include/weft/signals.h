@@ -102,8 +102,8 @@ void ignore(std::span<const int> which);
 
 inline void ignore(std::initializer_list<int> which) { ignore(std::span<const int>(which.begin(), which.size())); }
 
-/// Restores the state before the first notify() or ignore() of these signals. Existing subscriptions
-/// no longer get them. Throws as notify.
+/// Restores the state before the first notify() or ignore() of these signals. Existing
+/// subscriptions no longer get them. Throws as notify.
 void reset(std::span<const int> which);
 
 inline void reset(std::initializer_list<int> which) { reset(std::span<const int>(which.begin(), which.size())); }

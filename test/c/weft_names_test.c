@@ -1,4 +1,5 @@
-// weft_names_test.c: the C interface with the names weft_… and WEFT_…, and both kinds in one program.
+// weft_names_test.c: the C interface with the names weft_… and WEFT_…, and both kinds in one
+// program.
 #include <weft/c.h>
 
 #include "check.h"

@@ -328,8 +328,8 @@ private:
     std::vector<net::unix_stream> clients_;
 };
 
-// Each of two requests makes an M return from the poller. The second one must wake a third M, unless
-// there is a near sentinel.
+// Each of two requests makes an M return from the poller. The second one must wake a third M,
+// unless there is a near sentinel.
 //
 // On a busy machine the requests do not follow each other soon enough, so it may take some
 // hundreds.

@@ -20,9 +20,9 @@
 //     };
 //     WEFT_BUG(Project123, hang, {"main", "mutex lock"}, {"worker", "chan send"});
 //
-// The last line makes two tests. TheBuggyVersionHangs runs the program until nothing more can happen in
-// its runtime. The green threads in a dump, and what each waits for, must then match the list
-// exactly. TheFixedVersionEnds runs the program many times to its end.
+// The last line makes two tests. TheBuggyVersionHangs runs the program until nothing more can
+// happen in its runtime. The green threads in a dump, and what each waits for, must then match the
+// list exactly. TheFixedVersionEnds runs the program many times to its end.
 //
 // A missing unlock is found even if no other thread locks afterwards, because destroying a locked
 // mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a third test of that, which runs

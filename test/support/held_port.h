@@ -1,8 +1,8 @@
 // held_port.h: a TCP port of 127.0.0.1 that refuses connections and that no other process is given.
 //
-// A port that was only looked up and closed can be given to the next socket, of this test or of one that runs beside it.
-// While this object exists the port stays bound, and a server can still listen on it if it sets SO_REUSEADDR, as
-// tcp_listener does.
+// A port that was only looked up and closed can be given to the next socket, of this test or of one
+// that runs beside it. While this object exists the port stays bound, and a server can still listen
+// on it if it sets SO_REUSEADDR, as tcp_listener does.
 #pragma once
 
 #include <arpa/inet.h>

@@ -21,8 +21,8 @@ struct unwound {
     }
 };
 
-// Whether frames are unwound by LLVM's libunwind, not GCC's unwinder: with libc++, or in static programs
-// with musl.
+// Whether frames are unwound by LLVM's libunwind, not GCC's unwinder: with libc++, or in static
+// programs with musl.
 extern "C" int __unw_getcontext(void*) __attribute__((weak));  // NOLINT(bugprone-reserved-identifier): its name
 
 [[nodiscard]] inline bool is_llvm_unwinder() { return &__unw_getcontext != nullptr; }

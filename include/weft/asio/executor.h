@@ -29,8 +29,8 @@ namespace weft::asio {
 
 class executor;
 
-/// The context of Asio's sockets and timers. It must outlive them. Its destructor abandons what they
-/// wait for and destroys those handlers. Handlers that already run continue.
+/// The context of Asio's sockets and timers. It must outlive them. Its destructor abandons what
+/// they wait for and destroys those handlers. Handlers that already run continue.
 class context : public boost::asio::execution_context {
 public:
     using executor_type = executor;
@@ -38,8 +38,8 @@ public:
     /// Handlers run on the runtime of the caller that starts them, or the default one.
     context() = default;
 
-    /// Handlers run on this runtime, which must outlive the context. They are destroyed after it has
-    /// been stopped.
+    /// Handlers run on this runtime, which must outlive the context. They are destroyed after it
+    /// has been stopped.
     explicit context(runtime& on) noexcept : on_(&on) {}
 
     ~context() {

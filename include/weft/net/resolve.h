@@ -44,8 +44,8 @@ struct resolve_options {
 
 /// Returns the addresses of a host with the given port, in the order in which to try them (RFC
 /// 6724). If the joint lookup takes so long that only the lookups per version have ended
-/// (resolution_delay), each version's addresses are in that order, IPv6 first. An address instead of
-/// a name is returned at once, and so is an empty host: every address of this machine. Throws
+/// (resolution_delay), each version's addresses are in that order, IPv6 first. An address instead
+/// of a name is returned at once, and so is an empty host: every address of this machine. Throws
 /// std::system_error, with a code of resolve_category() or of the system; weft::cancelled;
 /// weft::timed_out.
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, uint16_t port, const resolve_options& how = {});

@@ -14,9 +14,9 @@ namespace weft::net {
 
 class socket {
 public:
-    /// Wakes all waiters with weft::errc::closed; later calls fail with it. The descriptor is closed
-    /// when the last call that uses it has returned and its last weft::watched_fd is gone. Any
-    /// thread, any number of times.
+    /// Wakes all waiters with weft::errc::closed; later calls fail with it. The descriptor is
+    /// closed when the last call that uses it has returned and its last weft::watched_fd is gone.
+    /// Any thread, any number of times.
     void close() noexcept { handle_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }

@@ -73,8 +73,8 @@ public:
 
     /// Waits for a connection. Two conditions are not errors. A connection that ends before it is
     /// accepted is skipped. If the process or the system has no file descriptor left, accept()
-    /// pauses and tries again, after one line on stderr. A cancellation point. Several green threads
-    /// may accept; each gets its own connection.
+    /// pauses and tries again, after one line on stderr. A cancellation point. Several green
+    /// threads may accept; each gets its own connection.
     [[nodiscard]] tcp_stream accept();
     [[nodiscard]] tcp_stream accept(std::error_code& ec);
 

@@ -54,8 +54,8 @@ public:
     /// unchanged.
     [[nodiscard]] static udp_socket adopt(int fd);
 
-    /// Makes to the target of send() and the only accepted sender. If nothing listens there, a later
-    /// call reports the error. Does not wait.
+    /// Makes to the target of send() and the only accepted sender. If nothing listens there, a
+    /// later call reports the error. Does not wait.
     void connect(const endpoint& to);
 
     /// Sends b whole, at most 65 507 bytes. Waits while the system has no room for it.

@@ -29,8 +29,8 @@ namespace detail {
 struct socket_address;
 }
 
-/// The address of a Unix socket: a path, or a name that is not a file, which Linux calls abstract. A
-/// value of 110 bytes.
+/// The address of a Unix socket: a path, or a name that is not a file, which Linux calls abstract.
+/// A value of 110 bytes.
 class unix_address {
 public:
     static constexpr std::size_t longest = 107;  ///< bytes of a path, or of an abstract name
@@ -109,8 +109,8 @@ public:
     std::size_t send_files(const_buffer b, std::span<const int> files);
 
     /// As read_some(). Descriptors that arrive with the bytes are appended to files: open, not
-    /// inheritable, for the caller to close; at most files_max, 253 at a time. If more arrive in one
-    /// message, or this process may open no more (EMFILE), cut is set.
+    /// inheritable, for the caller to close; at most files_max, 253 at a time. If more arrive in
+    /// one message, or this process may open no more (EMFILE), cut is set.
     received_files receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max);
 
     [[nodiscard]] unix_address local_address() const;

@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 
-/// What is known about the calls from one place. Initially zero; any number of threads may share it.
+/// What is known about the calls from one place. Initially zero; any number of threads may share
+/// it.
 typedef struct run_blocking_site {
     uint32_t typical_ns;
 } run_blocking_site_t;
@@ -50,13 +51,13 @@ run_status_t run_blocking(run_blocking_site_t* site, void (*fn)(void* arg), void
 
 typedef struct run_blocking_pool run_blocking_pool_t;
 
-/// Makes a pool for cap concurrent calls, 1 to 2^30 - 1: else RUN_INVALID. RUN_EXHAUSTED if there is
-/// no memory. Free accepts NULL; no call may be in progress or waiting then.
+/// Makes a pool for cap concurrent calls, 1 to 2^30 - 1: else RUN_INVALID. RUN_EXHAUSTED if there
+/// is no memory. Free accepts NULL; no call may be in progress or waiting then.
 run_status_t run_blocking_pool_make(run_blocking_pool_t** pool, uint32_t cap) RUN_NOEXCEPT;
 void run_blocking_pool_free(run_blocking_pool_t* pool) RUN_NOEXCEPT;
 
-/// As run_blocking, once the pool has room: in order of arrival, waiting as a green thread. The pool
-/// takes the place of a site. A cancellation point while it waits: RUN_CANCELLED, RUN_EXPIRED,
+/// As run_blocking, once the pool has room: in order of arrival, waiting as a green thread. The
+/// pool takes the place of a site. A cancellation point while it waits: RUN_CANCELLED, RUN_EXPIRED,
 /// without calling fn.
 run_status_t run_blocking_pool_run(run_blocking_pool_t* pool, void (*fn)(void* arg), void* arg) RUN_NOEXCEPT;
 

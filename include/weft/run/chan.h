@@ -55,8 +55,8 @@ run_status_t run_chan_recv_for(run_chan_t* chan, void* value, int64_t timeout_ns
 run_status_t run_chan_close(run_chan_t* chan) RUN_NOEXCEPT;
 
 /// Whether it is closed (elements may still be buffered); the number of buffered elements, the
-/// capacity, and the element size. Snapshots, because other threads may use the channel. false and 0
-/// for NULL.
+/// capacity, and the element size. Snapshots, because other threads may use the channel. false and
+/// 0 for NULL.
 bool run_chan_closed(run_chan_t* chan) RUN_NOEXCEPT;
 size_t run_chan_len(run_chan_t* chan) RUN_NOEXCEPT;
 size_t run_chan_cap(const run_chan_t* chan) RUN_NOEXCEPT;

@@ -32,8 +32,8 @@ void run_cond_free(run_cond_t* cond) RUN_NOEXCEPT;
 /// RUN_EXPIRED.
 run_status_t run_cond_wait(run_cond_t* cond, run_mutex_t* mutex) RUN_NOEXCEPT;
 
-/// As above, for at most timeout_ns; or RUN_TIMEOUT. With zero or less it returns RUN_WOULD_BLOCK at
-/// once, and mutex stays locked.
+/// As above, for at most timeout_ns; or RUN_TIMEOUT. With zero or less it returns RUN_WOULD_BLOCK
+/// at once, and mutex stays locked.
 run_status_t run_cond_wait_for(run_cond_t* cond, run_mutex_t* mutex, int64_t timeout_ns) RUN_NOEXCEPT;
 
 /// Wake the longest waiter, if there is one; wake all waiters.

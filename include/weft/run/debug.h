@@ -94,13 +94,13 @@ typedef struct run_stack_use_at {
 } run_stack_use_at_t;
 
 /// Fills in up to max places of the caller's scheduler, or the default one, the deepest first.
-/// Returns the number of places; 0 also if there is no memory. See weft::stack_use in <weft/debug.h>
-/// for what is measured and what is missed. Any thread.
+/// Returns the number of places; 0 also if there is no memory. See weft::stack_use in
+/// <weft/debug.h> for what is measured and what is missed. Any thread.
 size_t run_stack_use(run_stack_use_at_t* into, size_t max) RUN_NOEXCEPT;
 
 /// Writes a report on every green thread of the caller's scheduler (or the default one) to the file
-/// descriptor fd: state, what it waits for and for how long, where it was started, which function it
-/// runs, backtrace. Any thread. Allocates nothing.
+/// descriptor fd: state, what it waits for and for how long, where it was started, which function
+/// it runs, backtrace. Any thread. Allocates nothing.
 run_status_t run_dump(int fd) RUN_NOEXCEPT;
 
 /// From now on this signal (SIGQUIT, SIGUSR1 …) makes each scheduler of the process write such a
@@ -110,8 +110,8 @@ run_status_t run_dump(int fd) RUN_NOEXCEPT;
 /// else. Any thread.
 run_status_t run_dump_on_signal(int signal) RUN_NOEXCEPT;
 
-/// Scheduling latency: how long green threads of the caller's scheduler, or of the default one, were
-/// runnable before they ran. Returns the q-quantile (0 to 1) of a sample, in nanoseconds; see
+/// Scheduling latency: how long green threads of the caller's scheduler, or of the default one,
+/// were runnable before they ran. Returns the q-quantile (0 to 1) of a sample, in nanoseconds; see
 /// docs/debugging.md. 0 if there are no samples.
 uint64_t run_scheduling_latency_ns(double q) RUN_NOEXCEPT;
 
@@ -125,8 +125,8 @@ uint64_t run_latency_bucket_ns(size_t bucket) RUN_NOEXCEPT;
 // The exit status of a process in which all green threads wait for ever (docs/deadlocks.md).
 #define RUN_EXIT_DEADLOCK 86
 
-/// Between these calls, something unknown to the scheduler, such as a signal handler, may wake green
-/// threads. So no deadlock is reported. Calls nest: each begin needs its end. Any thread.
+/// Between these calls, something unknown to the scheduler, such as a signal handler, may wake
+/// green threads. So no deadlock is reported. Calls nest: each begin needs its end. Any thread.
 void run_external_waker_begin(void) RUN_NOEXCEPT;
 void run_external_waker_end(void) RUN_NOEXCEPT;
 

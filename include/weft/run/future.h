@@ -35,8 +35,8 @@ run_status_t run_async_at(run_future_t** future,
 run_future_t* run_future_retain(run_future_t* future) RUN_NOEXCEPT;
 void run_future_release(run_future_t* future) RUN_NOEXCEPT;
 
-/// Wait until fn has returned, and store its result in *result, which may be NULL. The effects of fn
-/// are then visible. Cancellation points: RUN_CANCELLED, RUN_EXPIRED; with a timeout also
+/// Wait until fn has returned, and store its result in *result, which may be NULL. The effects of
+/// fn are then visible. Cancellation points: RUN_CANCELLED, RUN_EXPIRED; with a timeout also
 /// RUN_WOULD_BLOCK or RUN_TIMEOUT. *result is written only on RUN_OK.
 run_status_t run_future_wait(run_future_t* future, void** result) RUN_NOEXCEPT;
 run_status_t run_future_wait_for(run_future_t* future, void** result, int64_t timeout_ns) RUN_NOEXCEPT;

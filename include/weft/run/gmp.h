@@ -81,9 +81,9 @@ size_t run_g_get_stack_size(const run_g_t* g) RUN_NOEXCEPT;
 /// The processor that it ran on last, or runs on. NULL for NULL, and if it has not run.
 run_p_t* run_g_get_last_p(const run_g_t* g) RUN_NOEXCEPT;
 
-/// Whether the scheduler has asked the caller to yield, or has handed off its processor: run_yield()
-/// is due. false unless g is the caller's. run_checkpoint() checks the same and the time slice, and
-/// yields.
+/// Whether the scheduler has asked the caller to yield, or has handed off its processor:
+/// run_yield() is due. false unless g is the caller's. run_checkpoint() checks the same and the
+/// time slice, and yields.
 bool run_g_get_preempt(const run_g_t* g) RUN_NOEXCEPT;
 
 /// Its number, from 0; the thread that called run_scheduler_init is 0. UINT64_MAX for an ended

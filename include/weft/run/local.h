@@ -29,8 +29,8 @@ run_status_t run_local_key_delete(run_local_key_t* key) RUN_NOEXCEPT;
 /// The caller's value. O(1).
 void* run_local_get(const run_local_key_t* key) RUN_NOEXCEPT;
 
-/// Sets it without destroying the previous value. RUN_EXHAUSTED if there is no memory, possible only
-/// for the first one.
+/// Sets it without destroying the previous value. RUN_EXHAUSTED if there is no memory, possible
+/// only for the first one.
 run_status_t run_local_set(const run_local_key_t* key, void* value) RUN_NOEXCEPT;
 
 #ifdef __cplusplus

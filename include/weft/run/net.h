@@ -34,8 +34,8 @@ typedef struct run_socket run_socket_t;
 run_status_t run_tcp_listen(const char* at, run_socket_t** made, int* error) RUN_NOEXCEPT;
 run_status_t run_unix_listen(const char* at, run_socket_t** made, int* error) RUN_NOEXCEPT;
 
-/// Connects to the first address that answers. to: a name or an address, with a port. RUN_NOT_FOUND:
-/// the name does not exist.
+/// Connects to the first address that answers. to: a name or an address, with a port.
+/// RUN_NOT_FOUND: the name does not exist.
 run_status_t run_tcp_dial(const char* to, run_socket_t** made, int* error) RUN_NOEXCEPT;
 run_status_t run_unix_connect(const char* to, run_socket_t** made, int* error) RUN_NOEXCEPT;
 
@@ -46,8 +46,8 @@ run_status_t run_socket_accept(run_socket_t* listener, run_socket_t** made, int*
 
 // ---- Connections. *count may be NULL.
 
-/// Reads what is available, at least a byte, and sets *count; 0: the peer will send no more, or size
-/// is 0.
+/// Reads what is available, at least a byte, and sets *count; 0: the peer will send no more, or
+/// size is 0.
 run_status_t run_socket_read_some(run_socket_t* s, void* into, size_t size, size_t* count, int* error) RUN_NOEXCEPT;
 
 /// Reads size bytes; *count is less if the stream ends first, or on error.
@@ -73,8 +73,8 @@ run_status_t run_udp_receive(run_socket_t* s,
 
 // ---- All sockets.
 
-/// Calls give up timeout_ns from now, including those that already wait; RUN_FOREVER: never. Zero or
-/// less: at once.
+/// Calls give up timeout_ns from now, including those that already wait; RUN_FOREVER: never. Zero
+/// or less: at once.
 run_status_t run_socket_set_timeout(run_socket_t* s, int64_t timeout_ns) RUN_NOEXCEPT;
 
 /// Its own address, or that of its peer.

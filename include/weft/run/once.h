@@ -19,9 +19,9 @@ typedef struct run_once_state {
 
 #define RUN_ONCE_INIT {{0, 0, 0, 0}}
 
-/// Calls fn(arg), unless a call through once was made before; concurrent callers wait for that call.
-/// fn must return. It must not call run_once with the same once, which is a fatal error. Not a
-/// cancellation point. RUN_INVALID if once or fn is NULL.
+/// Calls fn(arg), unless a call through once was made before; concurrent callers wait for that
+/// call. fn must return. It must not call run_once with the same once, which is a fatal error. Not
+/// a cancellation point. RUN_INVALID if once or fn is NULL.
 run_status_t run_once(run_once_t* once, void (*fn)(void* arg), void* arg) RUN_NOEXCEPT;
 
 #ifdef __cplusplus

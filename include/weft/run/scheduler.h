@@ -75,8 +75,8 @@ run_status_t run_scheduler_init(void) RUN_NOEXCEPT;
 /// The same with options; opts may be NULL. RUN_INVALID also for an option out of range.
 run_status_t run_scheduler_init_with(const run_scheduler_opts_t* opts) RUN_NOEXCEPT;
 
-/// The same, as if called at line of function in file, for dumps. These strings must live as long as
-/// the program. The two functions above are also macros that call this one.
+/// The same, as if called at line of function in file, for dumps. These strings must live as long
+/// as the program. The two functions above are also macros that call this one.
 run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts, const char* file, int line, const char* function)
     RUN_NOEXCEPT;
 
@@ -89,9 +89,9 @@ run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts, const char*
 /// and locks they hold stay locked. Values in channels are lost with them.
 ///
 /// Other running green threads first reach their next scheduling point. One that computes or blocks
-/// for longer than 100 ms keeps its OS thread and the scheduler's memory: the result is RUN_TIMEOUT,
-/// and all else is as for RUN_OK. If it occupies the thread that called init, this function waits
-/// for it.
+/// for longer than 100 ms keeps its OS thread and the scheduler's memory: the result is
+/// RUN_TIMEOUT, and all else is as for RUN_OK. If it occupies the thread that called init, this
+/// function waits for it.
 run_status_t run_scheduler_stop(void) RUN_NOEXCEPT;
 
 /// The outcome of run_scheduler_stop_for.
@@ -107,10 +107,10 @@ typedef struct run_stop_outcome {
 
 /// A graceful stop. First, every cancellable wait of the others ends with RUN_CANCELLED (in C++
 /// functions with weft::cancelled), including waits that begin later, as if all ran in a cancelled
-/// scope. Then it waits until all have finished, for at most timeout_ns: not at all if zero or less,
-/// without limit for RUN_FOREVER. Then it acts as run_scheduler_stop. Green threads that have not
-/// come back 100 ms after that are also named on stderr, if they can be found. outcome may be NULL;
-/// it is filled in for RUN_OK and RUN_TIMEOUT. Not a cancellation point.
+/// scope. Then it waits until all have finished, for at most timeout_ns: not at all if zero or
+/// less, without limit for RUN_FOREVER. Then it acts as run_scheduler_stop. Green threads that have
+/// not come back 100 ms after that are also named on stderr, if they can be found. outcome may be
+/// NULL; it is filled in for RUN_OK and RUN_TIMEOUT. Not a cancellation point.
 run_status_t run_scheduler_stop_for(int64_t timeout_ns, run_stop_outcome_t* outcome) RUN_NOEXCEPT;
 
 /// The number of processors of the caller's scheduler, or of the default one; 0 if neither exists

@@ -69,13 +69,13 @@ bool run_scope_is_cancelled(run_scope_t* scope) RUN_NOEXCEPT;
 /// one around the caller.
 run_status_t run_scope_join(run_scope_t* scope, int* first_failure) RUN_NOEXCEPT;
 
-/// What the next wait would return because of the scopes around the caller: RUN_OK, RUN_CANCELLED or
-/// RUN_EXPIRED. For long computations.
+/// What the next wait would return because of the scopes around the caller: RUN_OK, RUN_CANCELLED
+/// or RUN_EXPIRED. For long computations.
 run_status_t run_cancel_status(void) RUN_NOEXCEPT;
 
 /// Between these two calls, the scopes around the caller do not interrupt its waits: for work that
-/// must be finished, such as an orderly shutdown. Nested properly, in one thread; pass the result of
-/// begin to end.
+/// must be finished, such as an orderly shutdown. Nested properly, in one thread; pass the result
+/// of begin to end.
 void* run_shield_begin(void) RUN_NOEXCEPT;
 void run_shield_end(void* shielded) RUN_NOEXCEPT;
 

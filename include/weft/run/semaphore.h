@@ -20,8 +20,8 @@ typedef struct run_semaphore run_semaphore_t;
 run_status_t run_semaphore_make(run_semaphore_t** semaphore, uint32_t count) RUN_NOEXCEPT;
 void run_semaphore_free(run_semaphore_t* semaphore) RUN_NOEXCEPT;
 
-/// Takes a unit, waiting until one is available. A cancellation point where it waits: RUN_CANCELLED,
-/// RUN_EXPIRED, with nothing taken.
+/// Takes a unit, waiting until one is available. A cancellation point where it waits:
+/// RUN_CANCELLED, RUN_EXPIRED, with nothing taken.
 run_status_t run_semaphore_acquire(run_semaphore_t* semaphore) RUN_NOEXCEPT;
 run_status_t run_semaphore_try_acquire(run_semaphore_t* semaphore) RUN_NOEXCEPT;
 run_status_t run_semaphore_acquire_for(run_semaphore_t* semaphore, int64_t timeout_ns) RUN_NOEXCEPT;

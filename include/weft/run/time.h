@@ -50,13 +50,13 @@ run_status_t run_after_func_at(run_timer_t** timer,
 void run_timer_free(run_timer_t* timer) RUN_NOEXCEPT;
 
 /// Receive a tick: *due_ns, unless NULL, is set to the time at which it was due (run_now_ns). They
-/// wait for it. Cancellation points: RUN_CANCELLED, RUN_EXPIRED; with a timeout also RUN_WOULD_BLOCK
-/// or RUN_TIMEOUT. RUN_INVALID if the timer calls a function.
+/// wait for it. Cancellation points: RUN_CANCELLED, RUN_EXPIRED; with a timeout also
+/// RUN_WOULD_BLOCK or RUN_TIMEOUT. RUN_INVALID if the timer calls a function.
 run_status_t run_timer_wait(run_timer_t* timer, int64_t* due_ns) RUN_NOEXCEPT;
 run_status_t run_timer_wait_for(run_timer_t* timer, int64_t* due_ns, int64_t timeout_ns) RUN_NOEXCEPT;
 
-/// Stops it. *prevented, unless NULL, tells whether that prevented a tick or a call: false if it was
-/// already received or made.
+/// Stops it. *prevented, unless NULL, tells whether that prevented a tick or a call: false if it
+/// was already received or made.
 run_status_t run_timer_stop(run_timer_t* timer, bool* prevented) RUN_NOEXCEPT;
 
 /// Stops and restarts it: fires in delay_ns from now, and then every period_ns, which must be 0 for

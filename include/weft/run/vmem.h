@@ -28,8 +28,8 @@ size_t run_vmem_page_size(void) RUN_NOEXCEPT;
 /// Reserves size bytes of address space, inaccessible and without memory cost. RUN_EXHAUSTED.
 run_status_t run_vmem_reserve(void** address, size_t size) RUN_NOEXCEPT;
 
-/// Makes reserved pages readable and writable. They are initially zero and cost memory once touched.
-/// RUN_EXHAUSTED.
+/// Makes reserved pages readable and writable. They are initially zero and cost memory once
+/// touched. RUN_EXHAUSTED.
 run_status_t run_vmem_commit(void* address, size_t size) RUN_NOEXCEPT;
 
 /// Changes the access rights of pages and keeps their content. RUN_EXHAUSTED if the system has no

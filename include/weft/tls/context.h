@@ -47,7 +47,8 @@ struct client_options {
     /// Presented to a server that asks for a certificate. Empty: none.
     certificate own = {};
 
-    /// Application protocols (ALPN) in order of preference: "h2", "http/1.1". Empty: not negotiated.
+    /// Application protocols (ALPN) in order of preference: "h2", "http/1.1". Empty: not
+    /// negotiated.
     std::vector<std::string> protocols = {};
 
     version minimum = version::tls_1_2;

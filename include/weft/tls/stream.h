@@ -62,8 +62,8 @@ public:
     /// Create the two ends over an existing connection, which the stream takes over. handshake()
     /// makes the handshake, or else the first read or write.
     ///
-    /// host is the name (or IP address) that the server's certificate must match; it is also sent to
-    /// the server (SNI). Throw std::invalid_argument if the context is for the other end, or the
+    /// host is the name (or IP address) that the server's certificate must match; it is also sent
+    /// to the server (SNI). Throw std::invalid_argument if the context is for the other end, or the
     /// host is missing.
     [[nodiscard]] static stream client(net::stream&& over, std::string_view host, const context& with);
     [[nodiscard]] static stream server(net::stream&& over, const context& with);
@@ -94,8 +94,8 @@ public:
 
     // ---- Writing. After shutdown_send() it gives std::errc::broken_pipe.
 
-    /// Writes a part of b, from one byte to one record (16 KiB). Returns the number of bytes; 0 if b
-    /// is empty.
+    /// Writes a part of b, from one byte to one record (16 KiB). Returns the number of bytes; 0 if
+    /// b is empty.
     [[nodiscard]] std::size_t write_some(net::const_buffer b);
     [[nodiscard]] std::size_t write_some(net::const_buffer b, std::error_code& ec);
 
@@ -115,8 +115,8 @@ public:
     void shutdown_send(std::error_code& ec);
 
     /// Ends the connection in both directions and wakes waiters with weft::errc::closed. Tells the
-    /// peer if no write is in progress and that needs no wait. Any thread, any number of times. Data
-    /// taken by write calls is sent, as by net::stream::close().
+    /// peer if no write is in progress and that needs no wait. Any thread, any number of times.
+    /// Data taken by write calls is sent, as by net::stream::close().
     void close() noexcept;
 
     [[nodiscard]] bool is_open() const noexcept;
