@@ -150,7 +150,8 @@ run_status_t run_chan::block(wait_queue& queue, void* value, wait_reason reason,
     }
     waiter me;
     me.slot = value;
-    const wait_result result = wait_cancellable(me, queue, lock, 0, reason, deadline_ns);
+    const wait_result result = wait_cancellable(
+        {.me = me, .queue = queue, .lock = lock, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
     if (result == wait_result::served) [[likely]]
         return me.ok ? RUN_OK : RUN_CLOSED;
     return status_of(result, deadline_ns);

@@ -15,7 +15,12 @@ wait_result poll_side::wait_after(uint32_t seen, wait_reason reason, int64_t dea
         if (served) static_cast<poll_side*>(static_cast<void*>(w.slot))->pass_on();
     };
     lock_waiter me(this, pass);
-    return wait_cancellable(me, waiters_, word_, bits | waiting, reason, deadline_ns);
+    return wait_cancellable({.me = me,
+                             .queue = waiters_,
+                             .lock = word_,
+                             .bits = bits | waiting,
+                             .reason = reason,
+                             .deadline_ns = deadline_ns});
 }
 
 void poll_side::wake_next() noexcept {

@@ -18,8 +18,8 @@ TEST(CountWord, BeginsAtZeroAndDoesNotWait) {
     count_word count;
     EXPECT_TRUE(count.is_zero());
     count.wait(why);
-    EXPECT_TRUE(count.wait_until(why, 0));
-    EXPECT_TRUE(count.wait_until(why, never));
+    EXPECT_TRUE(count.wait_cancellable(why, 0) == wait_result::served);
+    EXPECT_TRUE(count.wait_cancellable(why, never) == wait_result::served);
 }
 
 TEST(CountWord, IsZeroOnceTheSumIsZero) {
@@ -59,19 +59,19 @@ TEST(CountWord, HoldsTheLargestCount) {
 TEST(CountWord, ADeadlineOfZeroDoesNotWait) {
     count_word count;
     count.add(1);
-    EXPECT_FALSE(count.wait_until(why, 0));
+    EXPECT_FALSE(count.wait_cancellable(why, 0) == wait_result::served);
     count.add(-1);
 }
 
 TEST(CountWord, ATimeoutLeavesNoWaiterBehind) {
     count_word count;
     count.add(2);
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(count.wait_until(why, 1));
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(count.wait_cancellable(why, 1) == wait_result::served);
     count.add(-1);
-    EXPECT_FALSE(count.wait_until(why, now_ns() + 100'000));
+    EXPECT_FALSE(count.wait_cancellable(why, now_ns() + 100'000) == wait_result::served);
     count.add(-1);
     EXPECT_TRUE(count.is_zero());
-    EXPECT_TRUE(count.wait_until(why, 1));
+    EXPECT_TRUE(count.wait_cancellable(why, 1) == wait_result::served);
 }
 
 // The word is destroyed as soon as the wait returns, while add() may still be returning.

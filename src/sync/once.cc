@@ -27,7 +27,7 @@ bool once_flag::begin() noexcept {
                 "recursion");
         }
         waiter w;
-        wait(w, waiters_, state_, bits, wait_reason::once);
+        wait({.me = w, .queue = waiters_, .lock = state_, .bits = bits, .reason = wait_reason::once});
     }
 }
 

@@ -22,7 +22,8 @@ namespace {
     spin_lock lock;
     waiter me;
     lock.lock();
-    const wait_result result = wait_cancellable(me, nobody, lock, 0, wait_reason::sleep, deadline_ns);
+    const wait_result result = wait_cancellable(
+        {.me = me, .queue = nobody, .lock = lock, .bits = 0, .reason = wait_reason::sleep, .deadline_ns = deadline_ns});
     WEFT_ASSERT(result != wait_result::served);
     if (result != wait_result::timed_out) throw_interrupted(result);
 }

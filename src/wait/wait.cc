@@ -97,11 +97,8 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     leave(m);
 }
 
-// The end of the queue that a waiter joins.
-enum class place : uint8_t { last, first };
-
-void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcept {
-    if (where == place::first) {
+[[gnu::always_inline]] inline void link(waiter& w, wait_queue& queue, guarded_word& lock, bool at_front) noexcept {
+    if (at_front) {
         queue.push_front(w);
     } else {
         queue.push_back(w);
@@ -109,25 +106,19 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     w.lock = &lock;
 }
 
-// A wait in one queue that other parties may also end.
-[[gnu::noinline]] wait_result wait_with_others(M* m,
-                                               place where,
-                                               waiter& w,
-                                               wait_queue& queue,
-                                               guarded_word& lock,
-                                               uint32_t bits,
-                                               wait_reason reason,
-                                               int64_t deadline_ns,
-                                               cancel_context* context) noexcept {
-    if (deadline_ns <= long_ago) {  // a wait for no time is not a wait, so not interrupted
-        lock.unlock_bits(bits);
+// A wait that context, if there is one, and r's deadline may also end.
+[[gnu::noinline]] wait_result wait_with_others(M* m, const wait_request& r, cancel_context* context) noexcept {
+    waiter& w = r.me;
+    guarded_word& lock = r.lock;
+    if (r.deadline_ns <= long_ago) {  // a wait for no time is not a wait, so not interrupted
+        lock.unlock_bits(r.bits);
         return wait_result::timed_out;
     }
     claim_word claim;
-    const held_lock held{&lock, bits};
+    const held_lock held{&lock, r.bits};
     cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
-    other_parties others{deadline_ns, context, &cancelled};
-    const bool ambient_is_first = context != nullptr && context->deadline_ns() < deadline_ns;
+    other_parties others{r.deadline_ns, context, &cancelled};
+    const bool ambient_is_first = context != nullptr && context->deadline_ns() < r.deadline_ns;
     if (ambient_is_first) others.deadline_ns = context->deadline_ns();
     w.claim = &claim;
     w.which = 0;
@@ -136,11 +127,11 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     uint32_t winner = claimed_by::cancellation;
     if (m != nullptr) {
         if (context != nullptr && !context->enter_wait(cancelled)) {
-            lock.unlock_bits(bits);
+            lock.unlock_bits(r.bits);
             return wait_result::cancelled;
         }
-        link(w, queue, lock, where);
-        winner = wait_claimed(m, w, &held, 1, reason, others);
+        link(w, r.queue, lock, r.at_front);
+        winner = wait_claimed(m, w, &held, 1, r.reason, others);
     } else {
         const thread_note_use use;
         cancelled.note = &use.mine;
@@ -150,10 +141,10 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
         const bool parked = claim.publish_parked();
         WEFT_ASSERT(parked);
         if (context != nullptr && !context->enter_wait(cancelled)) {
-            lock.unlock_bits(bits);
+            lock.unlock_bits(r.bits);
             return wait_result::cancelled;
         }
-        link(w, queue, lock, where);
+        link(w, r.queue, lock, r.at_front);
         if (fork_generation.load(relaxed) != 0) check_in_child(w, others.deadline_ns);  // relaxed: only fork changes it
         winner = thread_wait_claimed(use.mine, claim, &held, 1, others);
     }
@@ -264,36 +255,15 @@ uint32_t thread_wait_claimed(thread_note& mine,
     return claim.winner();
 }
 
-void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
-    queue.push_back(w);
-    w.lock = &lock;
+void wait_in_queue(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, bool at_front) noexcept {
+    link(w, queue, lock, at_front);
     M* m = current_g_m();
     if (m == nullptr) {
         thread_wait(w, lock, bits);
         return;
     }
     park(m, w, lock, bits, reason);
-}
-
-void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
-    queue.push_front(w);
-    w.lock = &lock;
-    M* m = current_g_m();
-    if (m == nullptr) {
-        thread_wait(w, lock, bits);
-        return;
-    }
-    park(m, w, lock, bits, reason);
-}
-
-bool wait_until(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
-    if (deadline_ns == never) {
-        wait(w, queue, lock, bits, reason);
-        return true;
-    }
-    return wait_with_others(current_g_m(), place::last, w, queue, lock, bits, reason, deadline_ns, nullptr) ==
-           wait_result::served;
 }
 
 namespace {
@@ -305,80 +275,43 @@ namespace {
     return wait_result::served;
 }
 
-// A wait that would begin, under lock, in a stopping runtime.
-wait_result end_by_stop(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
-    lock.unlock_bits(bits);
-    tell_tokens_of(context, wait_result::cancelled);
+// A wait that would begin in a stopping runtime.
+wait_result end_by_stop(const wait_request& r, cancel_context* context) noexcept {
+    r.lock.unlock_bits(r.bits);
+    if (!r.for_lock) tell_tokens_of(context, wait_result::cancelled);
     return wait_result::cancelled;
 }
 
-// The rest of wait_cancellable(), which thus needs no frame if there is nothing to heed.
-[[gnu::noinline]] wait_result wait_and_tell(M* m,
-                                            waiter& w,
-                                            wait_queue& queue,
-                                            guarded_word& lock,
-                                            uint32_t bits,
-                                            wait_reason reason,
-                                            int64_t deadline_ns) noexcept {
+// The rest of wait_cancellable().
+[[gnu::noinline]] wait_result wait_interruptibly(M* m, const wait_request& r) noexcept {
     cancel_context* context = heeded_context(m);
-    if (stop_reaches(m)) return end_by_stop(context, lock, bits);
-    if (context == nullptr && deadline_ns == never) {
-        wait(w, queue, lock, bits, reason);
-        return served_or_stopped(w);
+    const bool heeds_stop = !r.for_lock || r.deadline_ns != never;
+    if (heeds_stop && stop_reaches(m)) return end_by_stop(r, context);
+    if (context == nullptr && r.deadline_ns == never && !r.always_claimed) {
+        wait(r);
+        return r.for_lock ? wait_result::served : served_or_stopped(r.me);
     }
-    const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
-    if (result == wait_result::cancelled || result == wait_result::expired) tell_tokens_of(context, result);
+    const wait_result result = wait_with_others(m, r, context);
+    const bool interrupted = result == wait_result::cancelled || result == wait_result::expired;
+    if (interrupted && !r.for_lock) tell_tokens_of(context, result);
     return result;
 }
 
 }  // namespace
 
-wait_result wait_cancellable(
+wait_result wait_in_queue_until(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     if (m != nullptr && (m->g->traits & trait::ambient) == 0 && deadline_ns == never) [[likely]] {
-        queue.push_back(w);
-        w.lock = &lock;
+        link(w, queue, lock, false);
         park(m, w, lock, bits, reason);
         return served_or_stopped(w);
     }
-    return wait_and_tell(m, w, queue, lock, bits, reason, deadline_ns);
+    return wait_interruptibly(
+        m, {.me = w, .queue = queue, .lock = lock, .bits = bits, .reason = reason, .deadline_ns = deadline_ns});
 }
 
-wait_result wait_untold(bool first,
-                        waiter& w,
-                        wait_queue& queue,
-                        guarded_word& lock,
-                        uint32_t bits,
-                        wait_reason reason,
-                        int64_t deadline_ns) noexcept {
-    M* m = current_g_m();
-    cancel_context* context = heeded_context(m);
-    if (deadline_ns != never && stop_reaches(m)) {
-        lock.unlock_bits(bits);
-        return wait_result::cancelled;
-    }
-    if (context != nullptr || deadline_ns != never) {
-        const place where = first ? place::first : place::last;
-        return wait_with_others(m, where, w, queue, lock, bits, reason, deadline_ns, context);
-    }
-    if (first) {
-        wait_first(w, queue, lock, bits, reason);
-    } else {
-        wait(w, queue, lock, bits, reason);
-    }
-    return wait_result::served;
-}
-
-wait_result wait_claimable(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
-    M* m = current_g_m();
-    cancel_context* context = heeded_context(m);
-    if (stop_reaches(m)) return end_by_stop(context, lock, bits);
-    const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
-    if (result == wait_result::cancelled || result == wait_result::expired) tell_tokens_of(context, result);
-    return result;
-}
+wait_result wait_as_requested(const wait_request& r) noexcept { return wait_interruptibly(current_g_m(), r); }
 
 void tell_tokens(wait_result why) noexcept { tell_tokens_of(heeded_context(current_g_m()), why); }
 
@@ -396,7 +329,7 @@ void wait_forever(wait_reason reason) noexcept {
     spin_lock lock;
     waiter me;
     lock.lock();
-    wait(me, nobody, lock, 0, reason);
+    wait({.me = me, .queue = nobody, .lock = lock, .bits = 0, .reason = reason});
     fatal("a wait that no thread can end has ended: memory was overwritten, or this is a bug in weft");
 }
 

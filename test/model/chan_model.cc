@@ -49,7 +49,7 @@ inline wait_result timed_out_is_ok(waiter& w, wait_result r) noexcept {
 }
 }  // namespace weft::detail
 
-#define wait_cancellable(w, ...) timed_out_is_ok(w, wait_cancellable(w, __VA_ARGS__))
+#define wait_cancellable(...) timed_out_is_ok(me, wait_cancellable(__VA_ARGS__))
 #endif
 #include <weft/detail/chan_state.h>
 #undef lock

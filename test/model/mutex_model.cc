@@ -52,7 +52,7 @@
 #if defined(MUTANT_WAITING_FORGOTTEN)
 #define empty() empty() || true
 #elif defined(MUTANT_GIFT_REFUSED)
-#define wait(w, ...) wait(w, __VA_ARGS__), w.ok = false
+#define wait(...) wait(__VA_ARGS__), me.ok = false
 #elif defined(MUTANT_GIFT_NOT_LOCKED)
 #define unlock_bits(bits) unlock_bits(std::strcmp(__func__, "unlock_slow") == 0 ? (bits) & ~2U : (bits))
 #elif defined(MUTANT_WAKE_KEPT)  // a waiter that has timed out counts as being on its way for ever
@@ -61,7 +61,7 @@
 #elif defined(MUTANT_TRACE_LEFT)
 #define unlock_bits(value) unlock_bits((value) | (std::strcmp(__func__, "give_up") == 0 ? 16U : 0U))
 #elif defined(MUTANT_GIFT_TAKEN_FOR_TIMEOUT)
-#define wait_untold(first, w, ...) unless_given(w, wait_untold(first, w, __VA_ARGS__))
+#define wait_cancellable(...) unless_given(me, wait_cancellable(__VA_ARGS__))
 
 static weft::detail::wait_result unless_given(weft::detail::waiter& w, weft::detail::wait_result r) {
     return w.ok ? weft::detail::wait_result::timed_out : r;
@@ -71,7 +71,7 @@ static weft::detail::wait_result unless_given(weft::detail::waiter& w, weft::det
 #undef empty
 #undef wait
 #undef unlock_bits
-#undef wait_untold
+#undef wait_cancellable
 
 #include "sched/park.cc"
 #include "wait/wait.cc"

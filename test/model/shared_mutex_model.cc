@@ -83,22 +83,22 @@
 #define MUTATED_state_ state_
 #define MUTATED_bits bits + (std::strcmp(__func__, "unlock_shared_slow") == 0 ? reader : 0U)
 #elif defined(MUTANT_TRACE_LEFT)  // a waiter that gives up just leaves
-#define wait_untold(...)                                    \
-    ({                                                      \
-        const wait_result ended = wait_untold(__VA_ARGS__); \
-        if (ended != wait_result::served) return ended;     \
-        ended;                                              \
+#define wait_cancellable(...)                                    \
+    ({                                                           \
+        const wait_result ended = wait_cancellable(__VA_ARGS__); \
+        if (ended != wait_result::served) return ended;          \
+        ended;                                                   \
     })
 #elif defined(MUTANT_WAKE_KEPT)  // a writer that gives up counts as being on its way for ever
 #define timed_out served, state_.unlock_bits(state_.lock_bits() | woken), wait_result::timed_out
 #elif defined(MUTANT_GIFT_REFUSED)
-#define wait(w, ...) wait(w, __VA_ARGS__), w.ok = false
+#define wait(...) wait(__VA_ARGS__), me.ok = false
 #endif
 #include "sync/shared_mutex.cc"
 #undef flags
 #undef unlock_bits
 #undef settle
-#undef wait_untold
+#undef wait_cancellable
 #undef timed_out
 #undef wait
 

@@ -171,7 +171,8 @@ struct deadline : program<deadline, 1, 2> {
 
     void run(unsigned me) {
         if (me == 0) {
-            if (!count->wait_until(wait_reason::future_get, some_time)) count->wait(wait_reason::future_get);
+            if (count->wait_cancellable(wait_reason::future_get, some_time) != wait_result::served)
+                count->wait(wait_reason::future_get);
             count.destroy();
             RL_ASSERT(work == 1);
         } else if (me == 1) {

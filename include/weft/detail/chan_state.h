@@ -321,7 +321,8 @@ private:
         }
         waiter me;
         me.slot = slot_of_caller;
-        const wait_result result = wait_cancellable(me, queue, lock, 0, reason, deadline_ns);
+        const wait_result result = wait_cancellable(
+            {.me = me, .queue = queue, .lock = lock, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
         if (result == wait_result::served) [[likely]]
             return me.ok ? chan_status::ok : chan_status::closed;
         return chan_interrupted(result, interrupted);

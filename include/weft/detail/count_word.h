@@ -86,7 +86,7 @@ public:
             return;
         }
         waiter me;
-        weft::detail::wait(me, waiters_, state_, bits | waiting, reason);
+        weft::detail::wait({.me = me, .queue = waiters_, .lock = state_, .bits = bits | waiting, .reason = reason});
     }
 
     // As wait(), with a deadline and as a cancellation point. worker: the thread that will end the
@@ -103,23 +103,12 @@ public:
         }
         waiter me;
         me.slot = worker;
-        return weft::detail::wait_cancellable(me, waiters_, state_, bits | waiting, reason, deadline_ns);
-    }
-
-    // As wait(), but returns false if deadline_ns passes first.
-    [[nodiscard]] bool wait_until(wait_reason reason, int64_t deadline_ns) noexcept {
-        const hold_if<false> held;
-        const uint32_t bits = state_.lock_bits();
-        if (bits >> shift == 0) {
-            state_.unlock_bits(bits);
-            return true;
-        }
-        if (deadline_ns <= 0) {
-            state_.unlock_bits(bits);
-            return false;
-        }
-        waiter me;
-        return weft::detail::wait_until(me, waiters_, state_, bits | waiting, reason, deadline_ns);
+        return weft::detail::wait_cancellable({.me = me,
+                                               .queue = waiters_,
+                                               .lock = state_,
+                                               .bits = bits | waiting,
+                                               .reason = reason,
+                                               .deadline_ns = deadline_ns});
     }
 
     // Checks a group that is being destroyed.

@@ -297,44 +297,46 @@ private:
     guarded<waiter*> tail_ = nullptr;
 };
 
-// Appends w to queue and blocks until another thread has claimed it and called ready(). lock guards
-// queue; it must be held on entry and is not held on return. Once the caller is parked, it is
-// released with the object's bits set to bits.
-void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
+// One wait of one caller in one queue.
+struct wait_request {
+    waiter& me;
+    wait_queue& queue;
+    guarded_word& lock;  // guards queue: held on entry, released once the caller is parked
+    uint32_t bits;       // the object's bits, stored when lock is released
+    wait_reason reason;
+    int64_t deadline_ns = never;
+    bool at_front = false;  // joins at the head: a waiter of a lock that was woken and lost the race
+    // Always has a claim word: the object may be gone after the wait has ended and before
+    // wait_cancellable() returns.
+    bool always_claimed = false;
+    // The wait is for a lock. The caller stops the tokens itself (tell_tokens) once its own state is
+    // consistent, and without a deadline a stopping runtime does not end the wait.
+    bool for_lock = false;
+};
 
-// As wait(), but joins at the head of the queue: for a mutex waiter that was woken and lost the
-// race.
-void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
-
-// As wait(), but returns false if deadline_ns passes first; w is then on no queue.
-[[nodiscard]] bool wait_until(
+// The out-of-line parts of wait() and wait_cancellable(): arguments in registers.
+void wait_in_queue(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, bool at_front) noexcept;
+[[nodiscard]] wait_result wait_in_queue_until(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+[[nodiscard]] wait_result wait_as_requested(const wait_request& r) noexcept;
 
-// As wait_until(), and a cancellation point. The wait also ends when a scope around the caller is
-// cancelled or its ambient deadline passes.
+// Blocks until another thread has claimed r.me and called ready(). Nothing else ends the wait:
+// r.deadline_ns must be `never`.
+inline void wait(const wait_request& r) noexcept { wait_in_queue(r.me, r.queue, r.lock, r.bits, r.reason, r.at_front); }
+
+// As wait(), and a cancellation point. The wait also ends when r.deadline_ns passes, when a scope
+// around the caller is cancelled, or when its ambient deadline passes.
 //
-// w is on no queue unless the result is served. A deadline_ns that is not later than the ambient
-// deadline takes precedence; it may be `never`. If interrupted, stops the tokens, which runs their
-// users' callbacks.
-[[nodiscard]] wait_result wait_cancellable(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+// r.me is on no queue unless the result is served. A deadline that is not later than the ambient
+// one takes precedence. If interrupted, stops the tokens, which runs their users' callbacks, unless
+// r.for_lock.
+[[nodiscard]] inline wait_result wait_cancellable(const wait_request& r) noexcept {
+    if (r.at_front || r.always_claimed || r.for_lock) return wait_as_requested(r);
+    return wait_in_queue_until(r.me, r.queue, r.lock, r.bits, r.reason, r.deadline_ns);
+}
 
-// As wait_cancellable(), but always with a claim word: the object may be gone after the wait has
-// ended and before this returns.
-[[nodiscard]] wait_result wait_claimable(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
-
-// As wait_cancellable(), but the caller must stop the tokens itself, once its own state is
-// consistent. first: joins at the head of the queue.
-[[nodiscard]] wait_result wait_untold(bool first,
-                                      waiter& w,
-                                      wait_queue& queue,
-                                      guarded_word& lock,
-                                      uint32_t bits,
-                                      wait_reason reason,
-                                      int64_t deadline_ns) noexcept;
-
-// Stops the std::stop_tokens around the caller after its wait_untold() was interrupted:
+// Stops the std::stop_tokens around the caller after its wait for a lock was interrupted:
 // cancel_context::tell_tokens.
 void tell_tokens(wait_result why) noexcept;
 
