@@ -85,7 +85,7 @@ private:
 
     // Adds n arrivals; the caller holds the lock, bits are the word's bits. Returns true if they
     // were the last.
-    bool take_locked(std::ptrdiff_t n, uint32_t bits) noexcept;
+    bool take_locked(std::ptrdiff_t n, uint32_t bits) noexcept WEFT_REQUIRES(state_);
     void wait_slow(uint32_t phase) noexcept;
     void check_destroyed() noexcept;
 

@@ -90,7 +90,7 @@ private:
     static constexpr uint32_t one = 8;
 
     wait_result wait_stoppable(mutex& m, int64_t deadline_ns, const std::stop_token& stop) noexcept;
-    wait_result park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept;
+    wait_result park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept WEFT_RELEASE(state_);
     waiter* pop_locked(uint32_t& bits) noexcept;
     void come_back() noexcept;
     void notify_one_slow() noexcept;

@@ -81,7 +81,8 @@ void spawn_abandon(G* g) noexcept;
 // Replaces spawn_commit: g begins when a wait ends. Links w into queue, whose lock is held, and
 // releases the lock with bits. w must not move until then. The closure must begin with
 // wait_is_over().
-void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
+void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept
+    WEFT_RELEASE(lock);
 void wait_is_over() noexcept;
 
 // All three in one, for the caller's runtime (or the default one). The closure must be trivially

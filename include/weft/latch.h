@@ -98,8 +98,8 @@ private:
 
     // Takes the lock and subtracts n from the count; the word still has the old count. Returns the
     // word's new bits.
-    [[nodiscard]] uint32_t lock_and_take(std::ptrdiff_t n) noexcept;
-    void release_waiters() noexcept;
+    [[nodiscard]] uint32_t lock_and_take(std::ptrdiff_t n) noexcept WEFT_ACQUIRE(state_);
+    void release_waiters() noexcept WEFT_RELEASE(state_);
     void count_down_slow(std::ptrdiff_t n) noexcept;
     void wait_slow() const noexcept;
     bool wait_until_ns(int64_t deadline_ns) const;

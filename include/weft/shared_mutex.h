@@ -162,7 +162,7 @@ private:
     template <bool interruptible>
     detail::wait_result contend_shared(int64_t deadline_ns) noexcept;
     bool enter() noexcept;
-    void settle(uint32_t bits) noexcept;
+    void settle(uint32_t bits) noexcept WEFT_RELEASE(state_);
     void spread_readers() noexcept;
     uint32_t gather_readers(uint32_t bits) noexcept;
     void readers_collide() noexcept;

@@ -150,8 +150,8 @@ run_status_t run_chan::block(wait_queue& queue, void* value, wait_reason reason,
     }
     waiter me;
     me.slot = value;
-    const wait_result result = wait_cancellable(
-        {.me = me, .queue = queue, .lock = lock, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
+    const wait_result result =
+        wait_cancellable(lock, {.me = me, .queue = queue, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
     if (result == wait_result::served) [[likely]]
         return me.ok ? RUN_OK : RUN_CLOSED;
     return status_of(result, deadline_ns);

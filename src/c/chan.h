@@ -75,7 +75,7 @@ private:
     run_status_t block(weft::detail::wait_queue& queue,
                        void* value,
                        weft::detail::wait_reason reason,
-                       int64_t deadline_ns) noexcept;
+                       int64_t deadline_ns) noexcept WEFT_RELEASE(lock);
 };
 
 namespace weft::detail {

@@ -176,7 +176,7 @@ const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_fr
 
 }  // namespace
 
-bool lock_soon(spin_lock& lock) noexcept {
+bool lock_soon(spin_lock& lock) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     constexpr int attempts = 200;
     for (int i = 0; i < attempts; ++i) {
         uint32_t free = 0;

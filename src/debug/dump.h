@@ -56,7 +56,7 @@ struct m_snapshot {
 };
 
 // Tries briefly to lock: a stopped thread may hold it.
-[[nodiscard]] bool lock_soon(spin_lock& lock) noexcept;
+[[nodiscard]] bool lock_soon(spin_lock& lock) noexcept WEFT_TRY_ACQUIRE(true, lock);
 
 // Returns false if g is not running or threads_lock is unavailable.
 [[nodiscard]] bool find_runner(scheduler& s, const G* g, runner& r) noexcept;

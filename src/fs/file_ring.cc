@@ -69,7 +69,7 @@ int file_ring::run(os::ring_request r) noexcept {
         mine.lock.unlock();
     } else {
         waiter me;
-        wait({.me = me, .queue = mine.queue, .lock = mine.lock, .bits = 0, .reason = wait_reason::file_operation});
+        wait(mine.lock, {.me = me, .queue = mine.queue, .bits = 0, .reason = wait_reason::file_operation});
     }
     return mine.result;
 }

@@ -77,7 +77,7 @@ private:
 
     [[nodiscard]] static std::unique_ptr<event_source> make(int& fd) noexcept;
     [[nodiscard]] bool put(const os::ring_request& r) noexcept;
-    void submit_locked() noexcept;
+    void submit_locked() noexcept WEFT_RELEASE(queueing_);
     [[nodiscard]] waiter* take_all_back_locked() noexcept;
 
     os::io_ring ring_;

@@ -10,7 +10,7 @@ namespace weft::detail {
 namespace {
 
 // H1, and the part of H2 that takes the P from its M. nullptr: the scheduler is stopping.
-P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept {
+P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
         if (P* p = try_release_p_locked(m)) return p;
         held.unlock();

@@ -151,7 +151,7 @@ void wait_for_thief(const P& p) noexcept {
     for (uint32_t attempt = 0; (p.owner.load(relaxed) & attention::asked) != 0; ++attempt) spin_backoff(attempt);
 }
 
-P* release_p_locked(M* m, idle_guard& held) noexcept {
+P* release_p_locked(M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (;;) {
         if (P* p = try_release_p_locked(m)) return p;
         held.unlock();

@@ -139,25 +139,29 @@ private:
     spin_lock lock_;
 };
 
-// Holds the lock of an idle_state. Publishes wanted whenever it frees it (I2).
-class idle_guard {
+// Holds the lock of an idle_state. Publishes wanted whenever it frees it (I2). A function that is
+// passed one and frees it for a while is not analysed: its caller holds the lock before and after.
+class WEFT_GUARD_CLASS idle_guard {
 public:
-    explicit idle_guard(idle_state& idle) noexcept : idle_(idle) { lock(); }
+    explicit idle_guard(idle_state& idle) noexcept WEFT_ACQUIRE(idle.lock_) WEFT_NO_THREAD_SAFETY_ANALYSIS
+        : idle_(idle) {
+        lock();
+    }
 
-    ~idle_guard() {
+    ~idle_guard() WEFT_RELEASE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         if (holds_) unlock();
     }
 
     idle_guard(const idle_guard&) = delete;
     idle_guard& operator=(const idle_guard&) = delete;
 
-    void lock() noexcept {
+    void lock() noexcept WEFT_ACQUIRE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         WEFT_ASSERT(!holds_);
         idle_.lock_.lock();
         holds_ = true;
     }
 
-    void unlock() noexcept {
+    void unlock() noexcept WEFT_RELEASE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         WEFT_ASSERT(holds_);
         publish();
         holds_ = false;

@@ -109,7 +109,7 @@ bool has_request(const scheduler& s, const M* m) noexcept {
 
 // m is surplus, is on no list and ends. If it was the sentinel, waited in the poller, or was to wake for
 // a timer that it has seen in step 5, another M takes that over.
-void end_idle_m(scheduler& s, M* m, idle_guard& held) noexcept {
+void end_idle_m(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.absent.unavailable;
@@ -133,7 +133,10 @@ bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
 
 // m has woken by itself. Takes it off its list and polls if it must (N3). Returns false if another M has
 // just taken it off, and will notify it.
-bool leave_list(scheduler& s, M* m, sentinel_backoff& backoff, idle_guard& held) noexcept {
+bool leave_list(scheduler& s,
+                M* m,
+                sentinel_backoff& backoff,
+                idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     if (!m->on_idle_list) return false;
     remove_idle_m_locked(s, m);
     backoff.scanned(total_ticks(s));

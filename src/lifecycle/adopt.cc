@@ -124,8 +124,8 @@ bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->sta
 namespace {
 
 // Leaves the main G, and makes the caller a plain thread; the scheduler is asked to stop.
-void leave_this_stack(adopted& a) noexcept {
-    end_locals();  // while other Gs run
+void leave_this_stack(adopted& a) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // g0 releases a.leaving
+    end_locals();                                                            // while other Gs run
     drop_labels(*a.g);
     if ((a.g->traits & trait::recorded) != 0) drop_record(*a.g);
     a.leaving.lock_bits();

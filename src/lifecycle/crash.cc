@@ -186,7 +186,7 @@ void install_fatal_report() noexcept {
 }
 
 void free_registry_lock() noexcept {
-    registry_lock.unlock();
+    registry_lock.reset_after_fork();
     visitors.store(0, relaxed);  // relaxed: no other thread
 }
 

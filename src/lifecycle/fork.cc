@@ -34,9 +34,9 @@ void in_child() noexcept {
     free_registry_lock();
     free_locals_lock();
     free_inheritance_lock();
-    freezing.unlock();
+    freezing.reset_after_fork();
     free_observing_locks();
-    os::installing_handlers.unlock();
+    os::installing_handlers.reset_after_fork();
     os::forget_questions();
     forget_thread_notes();
     poll_desc::forget_all();

@@ -83,7 +83,7 @@ private:
 
 void forget_default_runtime() noexcept {
     default_one = nullptr;
-    default_lock.unlock();
+    default_lock.reset_after_fork();
     main_runs.store(false, relaxed);  // relaxed: no other thread
 }
 
@@ -259,7 +259,7 @@ void runtime::start() {
     }
     if (started_in_ != s->made_in) {
         started_in_ = s->made_in;
-        lock_.unlock();  // a thread that fork left out may hold it
+        lock_.reset_after_fork();
     }
     lock_.lock();
     open_ = openness::open;

@@ -82,7 +82,8 @@ WEFT_NO_SANITIZE bool is_untold(const G& g) noexcept {
 }
 
 // Takes lock if it is free, or soon will be.
-bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept {
+bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept
+    WEFT_TRY_ACQUIRE(true, lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (int i = 0; i < lock_tries; ++i) {
         uint32_t seen = lock.word().load(relaxed);  // relaxed: the exchange decides
         if ((seen & guarded_word::guard) == 0 &&

@@ -81,7 +81,7 @@ void forget_standing_sources() noexcept {
     for (atomic<standing_source*>& place : sources) {
         standing_source* s = place.load(relaxed);  // relaxed: no other thread exists
         if (s == nullptr) continue;
-        s->moving_.unlock();
+        s->moving_.reset_after_fork();
         s->home_ = nullptr;
         s->forget();
         s->fd_ = -1;

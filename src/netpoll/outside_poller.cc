@@ -68,7 +68,7 @@ int add_to_outside_poller(poll_desc& d) noexcept {
 
 void forget_outside_poller() noexcept {
     outside.store(nullptr, relaxed);  // relaxed: no other thread exists
-    opening.unlock();
+    opening.reset_after_fork();
 }
 
 }  // namespace weft::detail

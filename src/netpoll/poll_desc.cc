@@ -181,7 +181,7 @@ void poll_desc::abandon(const poll_backend& where) noexcept {
 }
 
 void poll_desc::forget() noexcept {
-    registering_.unlock();
+    registering_.reset_after_fork();
     home_.store(nullptr, relaxed);  // relaxed: there is no other thread, here and below
     in.forget_waiters();
     out.forget_waiters();

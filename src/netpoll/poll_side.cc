@@ -15,12 +15,8 @@ wait_result poll_side::wait_after(uint32_t seen, wait_reason reason, int64_t dea
         if (served) static_cast<poll_side*>(static_cast<void*>(w.slot))->pass_on();
     };
     lock_waiter me(this, pass);
-    return wait_cancellable({.me = me,
-                             .queue = waiters_,
-                             .lock = word_,
-                             .bits = bits | waiting,
-                             .reason = reason,
-                             .deadline_ns = deadline_ns});
+    return wait_cancellable(
+        word_, {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = reason, .deadline_ns = deadline_ns});
 }
 
 void poll_side::wake_next() noexcept {
@@ -100,7 +96,7 @@ uint32_t poll_side::waiters_for_test() noexcept {
 
 void poll_side::forget_waiters() noexcept {
     waiters_.forget_all();
-    word_.unlock_bits((word_.word().load(relaxed) + edge) & edges_mask);  // relaxed: there is no other thread
+    word_.reset_after_fork((word_.word().load(relaxed) + edge) & edges_mask);  // relaxed: there is no other thread
 }
 
 }  // namespace weft::detail

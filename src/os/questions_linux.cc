@@ -126,8 +126,8 @@ void enable_questions() noexcept {
 }
 
 void forget_questions() noexcept {
-    asking.unlock();
-    installing_handlers.unlock();
+    asking.reset_after_fork();
+    installing_handlers.reset_after_fork();
 }
 
 bool questions_enabled() noexcept {

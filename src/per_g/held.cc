@@ -83,7 +83,7 @@ lock_site site_of(const G& g, const void* pc, const void* frame) noexcept {
 
 }  // namespace
 
-void free_held_lock() noexcept { table_lock.unlock(); }
+void free_held_lock() noexcept { table_lock.reset_after_fork(); }
 
 void note_locked(const void* mutex, const void* pc, const void* frame) noexcept {
     G* g = caller();

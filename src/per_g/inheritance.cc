@@ -82,15 +82,36 @@ constexpr uint32_t number_of(holder_handle h) noexcept { return h >> registry::g
 
 constexpr uint8_t generation_of(holder_handle h) noexcept { return static_cast<uint8_t>(h); }
 
-// The record for this handle, locked; nullptr if its G has ended.
-record* lock_record(holder_handle h) noexcept {
-    if (h == 0) return nullptr;
-    record& r = records.at(number_of(h));
-    r.lock.lock();
-    if (r.g != nullptr && r.generation == generation_of(h)) return &r;
-    r.lock.unlock();
-    return nullptr;
-}
+// Holds the lock of the record for a handle. False if the handle's G has ended; holds nothing then.
+class locked_record {
+public:
+    explicit locked_record(holder_handle h) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+        if (h == 0) return;
+        record& r = records.at(number_of(h));
+        r.lock.lock();
+        if (r.g != nullptr && r.generation == generation_of(h)) {
+            r_ = &r;
+        } else {
+            r.lock.unlock();
+        }
+    }
+
+    ~locked_record() WEFT_NO_THREAD_SAFETY_ANALYSIS {
+        if (r_ != nullptr) r_->lock.unlock();
+    }
+
+    locked_record(const locked_record&) = delete;
+    locked_record& operator=(const locked_record&) = delete;
+
+    explicit operator bool() const noexcept { return r_ != nullptr; }
+
+    record* operator->() const noexcept { return r_; }
+
+    record& operator*() const noexcept { return *r_; }
+
+private:
+    record* r_ = nullptr;
+};
 
 constexpr uint16_t queued_bits(priority c) noexcept {
     return c == priority::high ? special::high : c == priority::low ? special::low : 0;
@@ -102,7 +123,7 @@ constexpr uint16_t own_bits(priority c) noexcept {
 
 }  // namespace
 
-void free_inheritance_lock() noexcept { records.lock.unlock(); }
+void free_inheritance_lock() noexcept { records.lock.reset_after_fork(); }
 
 namespace {
 
@@ -137,10 +158,9 @@ priority queued_class(const G& g) noexcept {
 
 void set_own_class(G& g, priority c) noexcept {
     if (c != priority::normal) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
-    record* r = lock_record(handle_of(&g));
+    const locked_record r(handle_of(&g));
     replace_bits(g, special::own_high | special::own_low, own_bits(c));
-    set_queued_class(g, r == nullptr ? c : due_class(*r));
-    if (r != nullptr) r->lock.unlock();
+    set_queued_class(g, r ? due_class(*r) : c);
 }
 
 priority class_of_caller() noexcept {
@@ -170,47 +190,57 @@ holder_handle handle_of_caller() noexcept {
 }
 
 void count_held(holder_handle who, int change) noexcept {
-    record* r = lock_record(who);
-    if (r == nullptr) return;
+    const locked_record r(who);
+    if (!r) return;
     if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: wrong G, see inheritance.h
     if (r->held == 0 && std::exchange(r->lends, false)) set_queued_class(*r->g, own_class(*r->g));
-    r->lock.unlock();
 }
 
+namespace {
+
+// A G that is queued in a lower class than it is lent, with its runtime pinned.
+struct raised {
+    scheduler* home = nullptr;
+    G* g = nullptr;
+    priority before = priority::normal;
+};
+
+// Lends c to the G of who. Returns the holder that it waits for, to which c must be lent, too.
+holder_handle lend_to_one(holder_handle who, priority c, raised& to_move) noexcept {
+    const locked_record r(who);
+    // A G that holds nothing would keep what it is lent.
+    if (!r || r->held == 0 || !above(c, due_class(*r))) return 0;
+    G* g = r->g;
+    const priority before = queued_class(*g);
+    r->lends = true;
+    r->lent = c;
+    set_queued_class(*g, c);
+    WEFT_FULL_FENCE();                                  // C2 of priority_queues.h
+    if (g->state.load(relaxed) == g_state::runnable) {  // relaxed: the fence
+        to_move = {g->home, g, before};
+        g->home->pin();  // g has not ended, so its runtime is still there
+    }
+    if (r->waits_for == nullptr) return 0;
+    const uint32_t bit = c == priority::high ? passed_by::high : passed_by::normal;
+    return r->waits_for->fetch_or(bit, relaxed) & ~passed_by::any;  // relaxed: locked again, and compared
+}
+
+}  // namespace
+
 void lend(holder_handle who, priority c) noexcept {
-    while (record* r = lock_record(who)) {
-        // A G that holds nothing would keep what it is lent.
-        const bool higher = r->held != 0 && above(c, due_class(*r));
-        scheduler* to_move = nullptr;
-        G* g = r->g;
-        const priority before = queued_class(*g);
-        if (higher) {
-            r->lends = true;
-            r->lent = c;
-            set_queued_class(*g, c);
-            WEFT_FULL_FENCE();                                                   // C2 of priority_queues.h
-            if (g->state.load(relaxed) == g_state::runnable) to_move = g->home;  // relaxed: the fence
-            if (to_move != nullptr) to_move->pin();  // g has not ended, so its runtime is still there
-        }
-        who = 0;
-        if (higher && r->waits_for != nullptr) {
-            const uint32_t bit = c == priority::high ? passed_by::high : passed_by::normal;
-            who = r->waits_for->fetch_or(bit, relaxed) & ~passed_by::any;  // relaxed: locked again, and compared
-        }
-        r->lock.unlock();
-        if (to_move == nullptr) continue;
-        move_raised(*to_move, g, before);
-        to_move->unpin();
+    while (who != 0) {
+        raised to_move;
+        who = lend_to_one(who, c, to_move);
+        if (to_move.home == nullptr) continue;
+        move_raised(*to_move.home, to_move.g, to_move.before);
+        to_move.home->unpin();
     }
 }
 
 namespace {
 
 void set_waits_for(holder_handle who, atomic<uint32_t>* holder) noexcept {
-    record* r = lock_record(who);
-    if (r == nullptr) return;
-    r->waits_for = holder;
-    r->lock.unlock();
+    if (const locked_record r(who); r) r->waits_for = holder;
 }
 
 }  // namespace
@@ -220,19 +250,15 @@ void set_waits_for(atomic<uint32_t>* holder) noexcept { set_waits_for(handle_of_
 void waits_for_nothing(const G& g) noexcept { set_waits_for(handle_of(&g), nullptr); }
 
 const G* whose(holder_handle h) noexcept {
-    record* r = lock_record(h);
-    if (r == nullptr) return nullptr;
-    const G* g = r->g;
-    r->lock.unlock();
-    return g;
+    const locked_record r(h);
+    return r ? r->g : nullptr;
 }
 
 const G* holder_awaited_by(const G& g) noexcept {
-    record* r = lock_record(handle_of(&g));
-    if (r == nullptr) return nullptr;
-    // relaxed: compared by lock_record
-    const holder_handle who = r->waits_for == nullptr ? 0 : r->waits_for->load(relaxed) & ~passed_by::any;
-    r->lock.unlock();
+    holder_handle who = 0;
+    if (const locked_record r(handle_of(&g)); r && r->waits_for != nullptr) {
+        who = r->waits_for->load(relaxed) & ~passed_by::any;  // relaxed: compared by locked_record
+    }
     return whose(who);
 }
 

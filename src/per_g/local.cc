@@ -47,7 +47,7 @@ bool has_locals(const G& g) noexcept { return (g.traits & trait::locals) != 0; }
 
 }  // namespace
 
-void free_locals_lock() noexcept { keys_lock.unlock(); }
+void free_locals_lock() noexcept { keys_lock.reset_after_fork(); }
 
 local_key::local_key() noexcept {
     keys_lock.lock();

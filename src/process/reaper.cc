@@ -65,7 +65,7 @@ public:
     // The set is the parent's. The processes in it are not our children here.
     void forget() noexcept override {
         forget_numbers();
-        opening_.unlock();
+        opening_.reset_after_fork();
         left_.store(0, relaxed);                                                      // relaxed: no other thread
         if (const int set = set_.exchange(-1, relaxed); set >= 0) os::fd_close(set);  // relaxed: no other thread
     }

@@ -130,6 +130,7 @@ void finish_park_claimable(M* m) noexcept {
     const after_switch after = m->after;
     after.g->set_state(g_state::running, g_state::waiting);
     const bool parked = after.claim->publish_parked();
+    after.lock->assume_held();            // taken by g
     after.lock->unlock_bits(after.bits);  // if parked, g may run elsewhere from here
     if (!parked) ready_not_parked(m, after.g);
 }
@@ -147,6 +148,7 @@ void finish_park_claimable_many(M* m) noexcept {
     for (uint32_t i = 1; i <= after.bits; ++i) {
         const held_lock held = next;
         if (i < after.bits) next = locks[i];
+        held.lock->assume_held();  // taken by g
         held.lock->unlock_bits(held.bits);
     }
     if (!parked) ready_not_parked(m, after.g);

@@ -151,6 +151,7 @@ void await_thaw(G* g, g_state before) noexcept;
     G* g = m->after.g;
     if (what == after_switch::kind::park) {
         g->set_state(g_state::running, g_state::waiting);
+        m->after.lock->assume_held();               // taken by g
         m->after.lock->unlock_bits(m->after.bits);  // from here g may run elsewhere
     } else if (what == after_switch::kind::requeue) {
         g->since_ns = m->p->now_ns;

@@ -354,7 +354,7 @@ private:
 };
 
 // Locks and returns the queue that t is in or was last in. t was added before.
-inline timer_queue& lock_home(const timer& t) noexcept {
+inline timer_queue& lock_home(const timer& t) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (;;) {
         timer_queue* home = t.home.load(relaxed);  // relaxed: checked again
         home->lock.lock();

@@ -164,7 +164,7 @@ bool signal_source::is_wanted() noexcept {
 
 // In the child, signals behave as without subscribers; the descriptor is the parent's.
 void signal_source::forget() noexcept {
-    lock_.unlock();
+    lock_.reset_after_fork();
     for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->linked = false;
     first_ = nullptr;
     for_each_signal(caught_ | ignored_, [](int signal) { os::release_signal(signal); });

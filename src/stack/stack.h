@@ -228,12 +228,12 @@ private:
     void begin_round_locked() noexcept;
     [[nodiscard]] bool end_round_locked() noexcept;
     void retire_locked(uint32_t most) noexcept;
-    [[nodiscard]] bool give_back_locked(uint32_t most, trimming& done) noexcept;
+    [[nodiscard]] bool give_back_locked(uint32_t most, trimming& done) noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] slab* next_to_leave_locked() noexcept;
     void empty_part(uint32_t most, trimming& done) noexcept;
     void unmap(slab& s) noexcept;
     [[nodiscard]] slab* next_to_blank_locked() const noexcept;
-    [[nodiscard]] bool blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept;
+    [[nodiscard]] bool blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] bool blank(stack& one, std::byte* end, trimming& done) noexcept;
 
     options options_;

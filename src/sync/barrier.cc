@@ -48,8 +48,8 @@ bool barrier_core::arrive_and_wait() noexcept {
         return true;
     }
     waiter me;
-    weft::detail::wait(
-        {.me = me, .queue = waiters_, .lock = state_, .bits = bits | waiting, .reason = wait_reason::barrier_wait});
+    weft::detail::wait(state_,
+                       {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = wait_reason::barrier_wait});
     return false;
 }
 
@@ -77,8 +77,8 @@ void barrier_core::wait_slow(uint32_t phase) noexcept {
         return;
     }
     waiter me;
-    weft::detail::wait(
-        {.me = me, .queue = waiters_, .lock = state_, .bits = bits | waiting, .reason = wait_reason::barrier_wait});
+    weft::detail::wait(state_,
+                       {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = wait_reason::barrier_wait});
 }
 
 }  // namespace weft::detail

@@ -102,13 +102,12 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     }
     me.slot = this;
     m.unlock();
-    const wait_result result = wait_cancellable({.me = me,
-                                                 .queue = waiters_,
-                                                 .lock = state_,
-                                                 .bits = bits | waiting,
-                                                 .reason = wait_reason::condition_wait,
-                                                 .deadline_ns = deadline_ns,
-                                                 .always_claimed = true});
+    const wait_result result = wait_cancellable(state_, {.me = me,
+                                                         .queue = waiters_,
+                                                         .bits = bits | waiting,
+                                                         .reason = wait_reason::condition_wait,
+                                                         .deadline_ns = deadline_ns,
+                                                         .always_claimed = true});
     if (result != wait_result::served && me.ok) come_back();  // C1
     return result;
 }
@@ -160,8 +159,8 @@ void condition_core::wait_for_returns() noexcept {
         return;
     }
     condition_waiter me;
-    weft::detail::wait(
-        {.me = me, .queue = waiters_, .lock = state_, .bits = bits | dying, .reason = wait_reason::condition_wait});
+    weft::detail::wait(state_,
+                       {.me = me, .queue = waiters_, .bits = bits | dying, .reason = wait_reason::condition_wait});
 }
 
 void condition_wait_abandoned(lock_waiter& w, bool served) noexcept {

@@ -42,12 +42,11 @@ bool event::wait_until_ns(int64_t deadline_ns) {
         return true;
     }
     detail::waiter me;
-    const wait_result result = detail::wait_cancellable({.me = me,
-                                                         .queue = core_.waiters,
-                                                         .lock = core_.word,
-                                                         .bits = bits | event_core::waiting,
-                                                         .reason = detail::wait_reason::event_wait,
-                                                         .deadline_ns = deadline_ns});
+    const wait_result result = detail::wait_cancellable(core_.word, {.me = me,
+                                                                     .queue = core_.waiters,
+                                                                     .bits = bits | event_core::waiting,
+                                                                     .reason = detail::wait_reason::event_wait,
+                                                                     .deadline_ns = deadline_ns});
     if (result == wait_result::cancelled || result == wait_result::expired) detail::throw_interrupted(result);
     return result == wait_result::served;
 }

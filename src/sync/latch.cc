@@ -61,11 +61,9 @@ void latch::arrive_and_wait(std::ptrdiff_t n) noexcept {
         return;
     }
     detail::waiter me;
-    detail::wait({.me = me,
-                  .queue = waiters_,
-                  .lock = state_,
-                  .bits = bits | waiting,
-                  .reason = detail::wait_reason::latch_wait});  // R1
+    detail::wait(
+        state_,
+        {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = detail::wait_reason::latch_wait});  // R1
 }
 
 void latch::wait_slow() const noexcept {
@@ -75,11 +73,8 @@ void latch::wait_slow() const noexcept {
         return;
     }
     detail::waiter me;
-    detail::wait({.me = me,
-                  .queue = waiters_,
-                  .lock = state_,
-                  .bits = bits | waiting,
-                  .reason = detail::wait_reason::latch_wait});
+    detail::wait(state_,
+                 {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = detail::wait_reason::latch_wait});
 }
 
 bool latch::wait_until_ns(int64_t deadline_ns) const {
@@ -90,12 +85,11 @@ bool latch::wait_until_ns(int64_t deadline_ns) const {
         return true;
     }
     detail::waiter me;
-    const wait_result result = detail::wait_cancellable({.me = me,
-                                                         .queue = waiters_,
-                                                         .lock = state_,
-                                                         .bits = bits | waiting,
-                                                         .reason = detail::wait_reason::latch_wait,
-                                                         .deadline_ns = deadline_ns});
+    const wait_result result = detail::wait_cancellable(state_, {.me = me,
+                                                                 .queue = waiters_,
+                                                                 .bits = bits | waiting,
+                                                                 .reason = detail::wait_reason::latch_wait,
+                                                                 .deadline_ns = deadline_ns});
     if (result == wait_result::cancelled || result == wait_result::expired) detail::throw_interrupted(result);
     return result == wait_result::served;
 }

@@ -63,26 +63,21 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         lock_waiter me(this, &pass_on);
         constexpr auto reason = wait_reason::mutex_lock;
         if constexpr (interruptible) {
-            const wait_result result = wait_cancellable({.me = me,
-                                                         .queue = waiters_,
-                                                         .lock = state_,
-                                                         .bits = bits | waiting,
-                                                         .reason = reason,
-                                                         .deadline_ns = deadline_ns,
-                                                         .at_front = was_woken,
-                                                         .for_lock = true});
+            const wait_result result = wait_cancellable(state_, {.me = me,
+                                                                 .queue = waiters_,
+                                                                 .bits = bits | waiting,
+                                                                 .reason = reason,
+                                                                 .deadline_ns = deadline_ns,
+                                                                 .at_front = was_woken,
+                                                                 .for_lock = true});
             if (result != wait_result::served) {
                 if (lends) waits_no_longer();
                 give_up();
                 return result;
             }
         } else {
-            wait({.me = me,
-                  .queue = waiters_,
-                  .lock = state_,
-                  .bits = bits | waiting,
-                  .reason = reason,
-                  .at_front = was_woken});
+            wait(state_,
+                 {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = reason, .at_front = was_woken});
         }
         if (lends) waits_no_longer();
         if (me.ok) {

@@ -27,7 +27,7 @@ bool once_flag::begin() noexcept {
                 "recursion");
         }
         waiter w;
-        wait({.me = w, .queue = waiters_, .lock = state_, .bits = bits, .reason = wait_reason::once});
+        wait(state_, {.me = w, .queue = waiters_, .bits = bits, .reason = wait_reason::once});
     }
 }
 

@@ -61,11 +61,11 @@ bool objects_below_two(const select_request& r) noexcept {
     return n < 2;
 }
 
-void lock_all(select_request& r) noexcept {
+void lock_all(select_request& r) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (std::size_t i = 0; i < r.sorted_locks; ++i) r.locks[i].bits = r.locks[i].lock->lock_bits();
 }
 
-void unlock_all(const select_request& r) noexcept {
+void unlock_all(const select_request& r) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (std::size_t i = 0; i < r.sorted_locks; ++i) r.locks[i].lock->unlock_bits(r.locks[i].bits);
 }
 
@@ -146,7 +146,10 @@ void unlink_others(const select_request& r, uint32_t winner) noexcept {
 }
 
 // Waits for any case and returns the winner. All locks are held.
-uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t deadline_ns) noexcept {
+uint32_t wait_for_any(M* m,
+                      select_request& r,
+                      cancel_context* context,
+                      int64_t deadline_ns) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     claim_word claim;
     cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
     const other_parties others{deadline_ns, context, &cancelled};

@@ -166,26 +166,21 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         lock_waiter me(this, &pass_on);
         constexpr auto reason = wait_reason::shared_mutex_lock;
         if constexpr (interruptible) {
-            const wait_result result = wait_cancellable({.me = me,
-                                                         .queue = writers_,
-                                                         .lock = state_,
-                                                         .bits = bits | waiting,
-                                                         .reason = reason,
-                                                         .deadline_ns = deadline_ns,
-                                                         .at_front = was_woken,
-                                                         .for_lock = true});
+            const wait_result result = wait_cancellable(state_, {.me = me,
+                                                                 .queue = writers_,
+                                                                 .bits = bits | waiting,
+                                                                 .reason = reason,
+                                                                 .deadline_ns = deadline_ns,
+                                                                 .at_front = was_woken,
+                                                                 .for_lock = true});
             if (result != wait_result::served) {
                 if (lends) waits_no_longer();
                 settle(state_.lock_bits());
                 return result;
             }
         } else {
-            wait({.me = me,
-                  .queue = writers_,
-                  .lock = state_,
-                  .bits = bits | waiting,
-                  .reason = reason,
-                  .at_front = was_woken});
+            wait(state_,
+                 {.me = me, .queue = writers_, .bits = bits | waiting, .reason = reason, .at_front = was_woken});
         }
         if (lends) waits_no_longer();
         if (me.ok) {
@@ -290,20 +285,19 @@ wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
         lock_waiter me(this, &pass_on_shared);
         constexpr auto reason = wait_reason::shared_mutex_lock_shared;
         if constexpr (interruptible) {
-            const wait_result result = wait_cancellable({.me = me,
-                                                         .queue = readers_,
-                                                         .lock = state_,
-                                                         .bits = bits | waiting,
-                                                         .reason = reason,
-                                                         .deadline_ns = deadline_ns,
-                                                         .for_lock = true});
+            const wait_result result = wait_cancellable(state_, {.me = me,
+                                                                 .queue = readers_,
+                                                                 .bits = bits | waiting,
+                                                                 .reason = reason,
+                                                                 .deadline_ns = deadline_ns,
+                                                                 .for_lock = true});
             if (result != wait_result::served) {
                 if (lends) waits_no_longer();
                 settle(state_.lock_bits());
                 return result;
             }
         } else {
-            wait({.me = me, .queue = readers_, .lock = state_, .bits = bits | waiting, .reason = reason});
+            wait(state_, {.me = me, .queue = readers_, .bits = bits | waiting, .reason = reason});
         }
         if (lends) waits_no_longer();
         if (me.ok) break;  // counted by the admitting thread

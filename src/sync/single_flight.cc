@@ -17,8 +17,8 @@ void flight::wait() {
         return;
     }
     waiter me;
-    const wait_result result = wait_cancellable(
-        {.me = me, .queue = waiters_, .lock = state_, .bits = bits, .reason = wait_reason::single_flight});
+    const wait_result result =
+        wait_cancellable(state_, {.me = me, .queue = waiters_, .bits = bits, .reason = wait_reason::single_flight});
     if (result != wait_result::served) throw_interrupted(result);
 }
 

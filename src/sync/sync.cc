@@ -64,8 +64,8 @@ chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* inter
     spin_lock lock;
     waiter me;
     lock.lock();
-    const wait_result result = wait_cancellable(
-        {.me = me, .queue = nobody, .lock = lock, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
+    const wait_result result =
+        wait_cancellable(lock, {.me = me, .queue = nobody, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
     if (result == wait_result::served)
         fatal("a wait that no thread can end has ended: memory was overwritten, or this is a bug in weft");
     return chan_interrupted(result, interrupted);

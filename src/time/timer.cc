@@ -42,7 +42,10 @@ void free_block(timer_state& t) noexcept {
 // Moves the alarm from its queue, if any, to q, which belongs to home. Returns true if q must be
 // checked earlier than before. An alarm that is already in q, and early enough, stays: a timer that
 // is put off repeatedly, as most are, then costs one early arrival.
-bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_ns) noexcept {
+bool place_locked(timer_state& t,
+                  timer_queue& q,
+                  scheduler* home,
+                  int64_t now_ns) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // one of two locks
     const bool put_off = t.due_ns >= t.alarm_ns && t.due_ns != never;
     // relaxed: our own P's queue stays, and for external callers either value is right
     if (t.placed && put_off && t.alarm.home.load(relaxed) == &q) return false;  // fire() will see the new due time
@@ -81,6 +84,7 @@ bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_n
 void take_out_locked(timer_state& t) noexcept {
     if (!t.placed) return;
     timer_queue& q = lock_home(t.alarm);
+    q.lock.assume_held();
     if (!t.is_on_its_way()) {
         q.remove_locked(t.alarm);
         t.placed = false;
@@ -133,13 +137,13 @@ G* disarm_locked(timer_state& t) noexcept {
 
 // Gives a tick to a receiver, or to the buffer; if that is full, skips it. Requires the lock and
 // releases it.
-void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept {
+void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept WEFT_RELEASE(t.channel().lock) {
     timer_state::channel_state& c = t.channel();
     tick value{std::chrono::nanoseconds(due_ns)};
     waiter* receiver = nullptr;
     bool ok = false;
     static_cast<void>(c.begin_send(value, receiver, ok));
-    c.lock.unlock();
+    t.channel().lock.unlock();
     if (receiver == nullptr) return;
     // As finish_send(), but from g0.
     static_cast<std::optional<tick>*>(receiver->slot)->emplace(value);
@@ -155,7 +159,7 @@ void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept {
 }
 
 // The alarm has arrived and is not placed again. Requires the lock and releases it.
-void give_up_call(timer_state& t) noexcept {
+void give_up_call(timer_state& t) noexcept WEFT_RELEASE(t.channel().lock) {
     const bool kept_itself = t.keeps_itself;
     t.keeps_itself = false;
     G* g = release_g_locked(t);
@@ -168,12 +172,11 @@ void give_up_call(timer_state& t) noexcept {
 // has stopped. No lock is held.
 void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     timer_state& t = timer_state::of(alarm);
-    timer_state::channel_state& c = t.channel();
-    c.lock.lock();
+    t.channel().lock.lock();
     t.placed = false;
     const arrival why = t.arrived(m != nullptr, now_ns);
     if (why == arrival::orphaned) {
-        c.lock.unlock();
+        t.channel().lock.unlock();
         free_block(t);
         return;
     }
@@ -189,7 +192,7 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
             give_up_call(t);  // its time never comes
             return;
         }
-        c.lock.unlock();
+        t.channel().lock.unlock();
         return;
     }
     const int64_t due_ns = t.due_ns;
@@ -218,7 +221,7 @@ bool may_free(timer_state& t) noexcept {
 }
 
 // No handle is left, or only the caller's. Requires the lock and releases it.
-void finish_locked(timer_state& t) noexcept {
+void finish_locked(timer_state& t) noexcept WEFT_RELEASE(t.channel().lock) {
     chan_core& core = t.channel();
     G* g = nullptr;
     t.armed = false;
@@ -229,7 +232,7 @@ void finish_locked(timer_state& t) noexcept {
     }
     const bool waited_on = !core.receivers.empty();
     const bool on_its_way = t.placed;
-    core.lock.unlock();
+    t.channel().lock.unlock();
     if (g != nullptr) give_back_call(g);
     if (waited_on) [[unlikely]] {
         chan_destroyed_while_waited_on();
@@ -242,8 +245,9 @@ void finish_locked(timer_state& t) noexcept {
 // The last handle was dropped, so no call can begin: a timer is stopped before its handle is
 // dropped, and the call of a detached one has a handle.
 void finish(chan_core& core) noexcept {
-    core.lock.lock();
-    finish_locked(timer_state::of(core));
+    timer_state& t = timer_state::of(core);
+    t.channel().lock.lock();
+    finish_locked(t);
 }
 
 // ---- Starting.
@@ -346,18 +350,17 @@ bool timer_stop(timer_state& t) noexcept {
 }
 
 void timer_drop(timer_state* t) noexcept {
-    timer_state::channel_state& c = t->channel();
-    c.lock.lock();
+    t->channel().lock.lock();
     // A call that begins takes a handle under the lock. What was done with another handle happened
     // before. acquire: pairs with the drop of that handle
-    if (c.handles.load(acquire) == 1) {
+    if (t->channel().handles.load(acquire) == 1) {
         finish_locked(*t);
         return;
     }
     G* g = disarm_locked(*t);
-    c.lock.unlock();
+    t->channel().lock.unlock();
     if (g != nullptr) give_back_call(g);
-    c.drop();
+    t->channel().drop();
 }
 
 void timer_detach(timer_state* t) noexcept {

@@ -130,6 +130,6 @@ struct timer_place {
 void give_back_call(G* g) noexcept;
 
 // Starts t's call, in the runtime of m. Requires the lock and releases it.
-void start_call(M* m, timer_state& t, int64_t now_ns) noexcept;
+void start_call(M* m, timer_state& t, int64_t now_ns) noexcept WEFT_RELEASE(t.channel().lock);
 
 }  // namespace weft::detail

@@ -30,7 +30,7 @@ void cancel_context::mark(harvest& h) noexcept {
 
 // Depth first. A visited context is locked, with all from this one down to it. So it stays alive
 // and no descendant is missed.
-void cancel_context::cancel() noexcept {
+void cancel_context::cancel() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // a lock per level of the tree
     harvest found;
     lock_.lock();
     if (!requested_) {

@@ -36,12 +36,11 @@ bool semaphore_core::take(int64_t deadline_ns) {
     }
     waiter me;
     me.slot = this;
-    const wait_result result = wait_cancellable({.me = me,
-                                                 .queue = waiters_,
-                                                 .lock = state_,
-                                                 .bits = bits | waiting,
-                                                 .reason = wait_reason::semaphore_acquire,
-                                                 .deadline_ns = deadline_ns});
+    const wait_result result = wait_cancellable(state_, {.me = me,
+                                                         .queue = waiters_,
+                                                         .bits = bits | waiting,
+                                                         .reason = wait_reason::semaphore_acquire,
+                                                         .deadline_ns = deadline_ns});
     if (result == wait_result::cancelled || result == wait_result::expired) throw_interrupted(result);
     return result == wait_result::served;
 }

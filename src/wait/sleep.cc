@@ -23,14 +23,14 @@ namespace {
     waiter me;
     lock.lock();
     const wait_result result = wait_cancellable(
-        {.me = me, .queue = nobody, .lock = lock, .bits = 0, .reason = wait_reason::sleep, .deadline_ns = deadline_ns});
+        lock, {.me = me, .queue = nobody, .bits = 0, .reason = wait_reason::sleep, .deadline_ns = deadline_ns});
     WEFT_ASSERT(result != wait_result::served);
     if (result != wait_result::timed_out) throw_interrupted(result);
 }
 
 }  // namespace
 
-void sleep_until_ns(int64_t deadline_ns) {
+void sleep_until_ns(int64_t deadline_ns) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // the next context releases the timers' lock
     M* m = current_g_m();
     if (heeded_context(m) != nullptr || stop_reaches(m)) [[unlikely]] {
         sleep_interruptibly(deadline_ns);

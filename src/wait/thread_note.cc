@@ -56,7 +56,7 @@ struct giver {
 
 void forget_thread_notes() noexcept {
     free_notes = nullptr;
-    free_lock.unlock();
+    free_lock.reset_after_fork();
 }
 
 [[gnu::noinline]] thread_note& this_thread_note() noexcept {

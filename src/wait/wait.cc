@@ -62,7 +62,7 @@ bool is_from_before_fork(const waiter& w) noexcept {
 }
 
 // Blocks a plain thread on its note. Only the queue can end this wait.
-void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
+void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_RELEASE(lock) {
     const thread_note_use use;
     w.g = nullptr;
     w.note = &use.mine;
@@ -74,7 +74,8 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
 }
 
 // The rest of park(), on an M without a P.
-[[gnu::noinline]] void park_without_p(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+[[gnu::noinline]] void park_without_p(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept
+    WEFT_RELEASE(lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // the next context on this M releases it
     describe_wait_without_p(m, w, reason);
     m->after = {after_switch::kind::park, bits, {&lock}, nullptr, m->g};
     m = switch_away_without_p(m);
@@ -83,8 +84,8 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
 }
 
 // Parks the current, queued G. The lock stays held through the switch.
-[[gnu::always_inline]] inline void park(
-    M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+[[gnu::always_inline]] inline void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept
+    WEFT_RELEASE(lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // as above
     if (!enter(m)) [[unlikely]]
         return park_without_p(m, w, lock, bits, reason);
     describe_wait(m, w, reason);
@@ -107,9 +108,12 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
 }
 
 // A wait that context, if there is one, and r's deadline may also end.
-[[gnu::noinline]] wait_result wait_with_others(M* m, const wait_request& r, cancel_context* context) noexcept {
+[[gnu::noinline]] wait_result wait_with_others(M* m,
+                                               guarded_word& lock,
+                                               const wait_request& r,
+                                               cancel_context* context) noexcept
+    WEFT_RELEASE(lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // wait_claimed() releases it
     waiter& w = r.me;
-    guarded_word& lock = r.lock;
     if (r.deadline_ns <= long_ago) {  // a wait for no time is not a wait, so not interrupted
         lock.unlock_bits(r.bits);
         return wait_result::timed_out;
@@ -230,6 +234,7 @@ uint32_t wait_claimed(M* m,
     // Exactly one party has claimed us; leave the others (L4).
     if (others.deadline_ns != never) {
         timer_queue& timers = lock_home(alarm);
+        timers.lock.assume_held();
         if (alarm.queued) timers.remove_locked(alarm);
         timers.lock.unlock();
     }
@@ -242,7 +247,7 @@ uint32_t thread_wait_claimed(thread_note& mine,
                              claim_word& claim,
                              const held_lock* locks,
                              uint32_t count,
-                             const other_parties& others) noexcept {
+                             const other_parties& others) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (uint32_t i = 0; i < count; ++i) locks[i].lock->unlock_bits(locks[i].bits);
     if (!mine.told.sleep(others.deadline_ns)) {
         bool must_ready = false;
@@ -276,22 +281,24 @@ namespace {
 }
 
 // A wait that would begin in a stopping runtime.
-wait_result end_by_stop(const wait_request& r, cancel_context* context) noexcept {
-    r.lock.unlock_bits(r.bits);
+wait_result end_by_stop(guarded_word& lock, const wait_request& r, cancel_context* context) noexcept
+    WEFT_RELEASE(lock) {
+    lock.unlock_bits(r.bits);
     if (!r.for_lock) tell_tokens_of(context, wait_result::cancelled);
     return wait_result::cancelled;
 }
 
 // The rest of wait_cancellable().
-[[gnu::noinline]] wait_result wait_interruptibly(M* m, const wait_request& r) noexcept {
+[[gnu::noinline]] wait_result wait_interruptibly(M* m, guarded_word& lock, const wait_request& r) noexcept
+    WEFT_RELEASE(lock) {
     cancel_context* context = heeded_context(m);
     const bool heeds_stop = !r.for_lock || r.deadline_ns != never;
-    if (heeds_stop && stop_reaches(m)) return end_by_stop(r, context);
+    if (heeds_stop && stop_reaches(m)) return end_by_stop(lock, r, context);
     if (context == nullptr && r.deadline_ns == never && !r.always_claimed) {
-        wait(r);
+        wait(lock, r);
         return r.for_lock ? wait_result::served : served_or_stopped(r.me);
     }
-    const wait_result result = wait_with_others(m, r, context);
+    const wait_result result = wait_with_others(m, lock, r, context);
     const bool interrupted = result == wait_result::cancelled || result == wait_result::expired;
     if (interrupted && !r.for_lock) tell_tokens_of(context, result);
     return result;
@@ -307,11 +314,13 @@ wait_result wait_in_queue_until(
         park(m, w, lock, bits, reason);
         return served_or_stopped(w);
     }
-    return wait_interruptibly(
-        m, {.me = w, .queue = queue, .lock = lock, .bits = bits, .reason = reason, .deadline_ns = deadline_ns});
+    return wait_interruptibly(m, lock,
+                              {.me = w, .queue = queue, .bits = bits, .reason = reason, .deadline_ns = deadline_ns});
 }
 
-wait_result wait_as_requested(const wait_request& r) noexcept { return wait_interruptibly(current_g_m(), r); }
+wait_result wait_as_requested(guarded_word& lock, const wait_request& r) noexcept {
+    return wait_interruptibly(current_g_m(), lock, r);
+}
 
 void tell_tokens(wait_result why) noexcept { tell_tokens_of(heeded_context(current_g_m()), why); }
 
@@ -329,7 +338,7 @@ void wait_forever(wait_reason reason) noexcept {
     spin_lock lock;
     waiter me;
     lock.lock();
-    wait({.me = me, .queue = nobody, .lock = lock, .bits = 0, .reason = reason});
+    wait(lock, {.me = me, .queue = nobody, .bits = 0, .reason = reason});
     fatal("a wait that no thread can end has ended: memory was overwritten, or this is a bug in weft");
 }
 

@@ -129,12 +129,9 @@ struct suite : program<Suite, Greens, Plains> {
         }
         waiter w;
         lock.lock();
-        const wait_result result = wait_cancellable({.me = w,
-                                                     .queue = waiters,
-                                                     .lock = lock,
-                                                     .bits = 0,
-                                                     .reason = wait_reason::event_wait,
-                                                     .deadline_ns = deadline_ns});
+        const wait_result result = wait_cancellable(
+            lock,
+            {.me = w, .queue = waiters, .bits = 0, .reason = wait_reason::event_wait, .deadline_ns = deadline_ns});
         RL_ASSERT(w.queue == nullptr);
         RL_ASSERT((result == wait_result::served) == w.ok);
         if (w.ok) ++taken;

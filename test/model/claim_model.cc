@@ -105,12 +105,11 @@ struct object {
         waiter me;
         me.slot = &value;
         lock.lock();
-        const bool ended = wait_cancellable({.me = me,
-                                             .queue = waiters,
-                                             .lock = lock,
-                                             .bits = 0,
-                                             .reason = wait_reason::chan_receive,
-                                             .deadline_ns = deadline_ns}) == wait_result::served;
+        const bool ended = wait_cancellable(lock, {.me = me,
+                                                   .queue = waiters,
+                                                   .bits = 0,
+                                                   .reason = wait_reason::chan_receive,
+                                                   .deadline_ns = deadline_ns}) == wait_result::served;
         RL_ASSERT(me.queue == nullptr);
         RL_ASSERT(ended || !me.ok);
         RL_ASSERT(!me.ok || value == handed_over);
@@ -195,12 +194,11 @@ struct closing : suite<closing, 1, 3> {
             waiter w;
             it.lock.lock();
             waits[me].call();
-            const bool ended = wait_cancellable({.me = w,
-                                                 .queue = it.waiters,
-                                                 .lock = it.lock,
-                                                 .bits = 0,
-                                                 .reason = wait_reason::chan_receive,
-                                                 .deadline_ns = me == 0 ? some_time : never});
+            const bool ended = wait_cancellable(it.lock, {.me = w,
+                                                          .queue = it.waiters,
+                                                          .bits = 0,
+                                                          .reason = wait_reason::chan_receive,
+                                                          .deadline_ns = me == 0 ? some_time : never});
             RL_ASSERT((ended || me == 0) && !w.ok && w.queue == nullptr);
         } else if (me == 2) {
             for (sleeper& both : waits) both.sleep();

@@ -285,7 +285,7 @@ private:
 
     // The head was taken while senders wait: appends the value of the oldest one (I2). Requires:
     // the lock is held. Releases it.
-    chan_status refill() noexcept {
+    chan_status refill() noexcept WEFT_RELEASE(lock) {
         waiter* w = senders.pop_claimed();
         if (w == nullptr) {
             --count;
@@ -313,16 +313,19 @@ private:
 
     // The operation cannot complete at once: waits in queue until deadline_ns. Requires: the lock
     // is held. Releases it.
-    chan_status block(
-        wait_queue& queue, void* slot_of_caller, wait_reason reason, int64_t deadline_ns, wait_result* interrupted) {
+    chan_status block(wait_queue& queue,
+                      void* slot_of_caller,
+                      wait_reason reason,
+                      int64_t deadline_ns,
+                      wait_result* interrupted) WEFT_RELEASE(lock) {
         if (deadline_ns == 0) {
             lock.unlock();
             return chan_status::would_block;
         }
         waiter me;
         me.slot = slot_of_caller;
-        const wait_result result = wait_cancellable(
-            {.me = me, .queue = queue, .lock = lock, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
+        const wait_result result =
+            wait_cancellable(lock, {.me = me, .queue = queue, .bits = 0, .reason = reason, .deadline_ns = deadline_ns});
         if (result == wait_result::served) [[likely]]
             return me.ok ? chan_status::ok : chan_status::closed;
         return chan_interrupted(result, interrupted);

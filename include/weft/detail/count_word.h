@@ -55,6 +55,7 @@ public:
         if (seen == (one | waiting)) {
             // The last one, and there are waiters: takes the lock in the same exchange.
             if (state_.word().compare_exchange_strong(seen, seen | guarded_word::guard, acq_rel, relaxed)) {  // R1
+                state_.assume_held();
                 release_waiters();
                 return;
             }
@@ -86,7 +87,7 @@ public:
             return;
         }
         waiter me;
-        weft::detail::wait({.me = me, .queue = waiters_, .lock = state_, .bits = bits | waiting, .reason = reason});
+        weft::detail::wait(state_, {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = reason});
     }
 
     // As wait(), with a deadline and as a cancellation point. worker: the thread that will end the
@@ -103,12 +104,9 @@ public:
         }
         waiter me;
         me.slot = worker;
-        return weft::detail::wait_cancellable({.me = me,
-                                               .queue = waiters_,
-                                               .lock = state_,
-                                               .bits = bits | waiting,
-                                               .reason = reason,
-                                               .deadline_ns = deadline_ns});
+        return weft::detail::wait_cancellable(
+            state_,
+            {.me = me, .queue = waiters_, .bits = bits | waiting, .reason = reason, .deadline_ns = deadline_ns});
     }
 
     // Checks a group that is being destroyed.
@@ -160,13 +158,16 @@ private:
                 wakes ? seen | guarded_word::guard : (static_cast<uint32_t>(count) << shift) | (seen & waiting);
             if (!word.compare_exchange_weak(seen, wanted, acq_rel, relaxed))
                 continue;  // R1; acquire: the queue, if we lock
-            if (wakes) release_waiters();
+            if (wakes) {
+                state_.assume_held();
+                release_waiters();
+            }
             return;
         }
     }
 
     // The count goes from the last piece to zero. Requires: the lock is held.
-    [[gnu::noinline]] void release_waiters() noexcept {
+    [[gnu::noinline]] void release_waiters() noexcept WEFT_RELEASE(state_) {
         waiter* chain = waiters_.pop_all_claimed();
         state_.unlock_bits(0);  // R1; I2: the object is not touched after this
         if (chain != nullptr && chain->next == nullptr) {

@@ -25,6 +25,7 @@
 
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
+#include <weft/detail/thread_safety.h>
 
 namespace weft::detail {
 
@@ -32,7 +33,7 @@ namespace weft::detail {
 // from 0; later rounds yield to the operating system.
 void spin_backoff(uint32_t attempt) noexcept;
 
-class guarded_word {
+class WEFT_LOCK_CLASS guarded_word {
 public:
     static constexpr uint32_t guard = 1;
 
@@ -42,7 +43,7 @@ public:
     WEFT_CONSTEXPR explicit guarded_word(uint32_t bits) noexcept : word_(bits) {}
 
     // Takes the lock, waiting if necessary. Returns the object's bits.
-    uint32_t lock_bits() noexcept {
+    uint32_t lock_bits() noexcept WEFT_ACQUIRE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
         for (uint32_t attempt = 0;; ++attempt) {
             if ((seen & guard) == 0) {
@@ -56,9 +57,17 @@ public:
 
     // Releases the lock and sets the object's bits, in one store. Requires: the lock is held, and
     // bit 0 of bits is clear.
-    void unlock_bits(uint32_t bits) noexcept {
+    void unlock_bits(uint32_t bits) noexcept WEFT_RELEASE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         word_.store(bits, release);  // R1
     }
+
+    // In a child of fork, whose only thread is the caller: the holder may not exist there.
+    void reset_after_fork(uint32_t bits = 0) noexcept {
+        word_.store(bits, relaxed);  // relaxed: there is no other thread
+    }
+
+    // For a caller that holds the lock in a way that Clang's analysis cannot follow. Checks nothing.
+    void assume_held() const noexcept WEFT_ASSERTS_HELD() {}
 
     // The word itself, for the object's own compare-exchanges (I1).
     atomic<uint32_t>& word() noexcept { return word_; }
@@ -67,9 +76,9 @@ protected:
     atomic<uint32_t> word_{0};
 };
 
-class spin_lock : public guarded_word {
+class WEFT_LOCK_CLASS spin_lock : public guarded_word {
 public:
-    void lock() noexcept {
+    void lock() noexcept WEFT_ACQUIRE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         for (uint32_t attempt = 0; word_.exchange(guard, acquire) != 0; ++attempt) {  // A1
             do {
                 spin_backoff(attempt);
@@ -77,7 +86,7 @@ public:
         }
     }
 
-    void unlock() noexcept {
+    void unlock() noexcept WEFT_RELEASE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
         word_.store(0, release);  // R1
     }
 };

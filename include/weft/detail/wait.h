@@ -38,6 +38,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
+#include <weft/detail/thread_safety.h>
 
 namespace weft::detail {
 
@@ -301,8 +302,7 @@ private:
 struct wait_request {
     waiter& me;
     wait_queue& queue;
-    guarded_word& lock;  // guards queue: held on entry, released once the caller is parked
-    uint32_t bits;       // the object's bits, stored when lock is released
+    uint32_t bits;  // the object's, stored when the lock is released
     wait_reason reason;
     int64_t deadline_ns = never;
     bool at_front = false;  // joins at the head: a waiter of a lock that was woken and lost the race
@@ -316,14 +316,19 @@ struct wait_request {
 
 // The out-of-line parts of wait() and wait_cancellable(): arguments in registers.
 void wait_in_queue(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, bool at_front) noexcept;
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, bool at_front) noexcept
+    WEFT_RELEASE(lock);
 [[nodiscard]] wait_result wait_in_queue_until(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
-[[nodiscard]] wait_result wait_as_requested(const wait_request& r) noexcept;
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept
+    WEFT_RELEASE(lock);
+[[nodiscard]] wait_result wait_as_requested(guarded_word& lock, const wait_request& r) noexcept WEFT_RELEASE(lock);
 
 // Blocks until another thread has claimed r.me and called ready(). Nothing else ends the wait:
-// r.deadline_ns must be `never`.
-inline void wait(const wait_request& r) noexcept { wait_in_queue(r.me, r.queue, r.lock, r.bits, r.reason, r.at_front); }
+// r.deadline_ns must be `never`. lock guards r.queue. It is held on entry, and released once the
+// caller is parked.
+inline void wait(guarded_word& lock, const wait_request& r) noexcept WEFT_RELEASE(lock) {
+    wait_in_queue(r.me, r.queue, lock, r.bits, r.reason, r.at_front);
+}
 
 // As wait(), and a cancellation point. The wait also ends when r.deadline_ns passes, when a scope
 // around the caller is cancelled, or when its ambient deadline passes.
@@ -331,9 +336,10 @@ inline void wait(const wait_request& r) noexcept { wait_in_queue(r.me, r.queue, 
 // r.me is on no queue unless the result is served. A deadline that is not later than the ambient
 // one takes precedence. If interrupted, stops the tokens, which runs their users' callbacks, unless
 // r.for_lock.
-[[nodiscard]] inline wait_result wait_cancellable(const wait_request& r) noexcept {
-    if (r.at_front || r.always_claimed || r.for_lock) return wait_as_requested(r);
-    return wait_in_queue_until(r.me, r.queue, r.lock, r.bits, r.reason, r.deadline_ns);
+[[nodiscard]] inline wait_result wait_cancellable(guarded_word& lock, const wait_request& r) noexcept
+    WEFT_RELEASE(lock) {
+    if (r.at_front || r.always_claimed || r.for_lock) return wait_as_requested(lock, r);
+    return wait_in_queue_until(r.me, r.queue, lock, r.bits, r.reason, r.deadline_ns);
 }
 
 // Stops the std::stop_tokens around the caller after its wait for a lock was interrupted:
