@@ -7,7 +7,7 @@ namespace weft::detail::abandoned {
 
 namespace {
 
-// relaxed: a thread that runs a destructor because of another thread has synchronised with it.
+// relaxed: the thread that runs a destructor has synchronised with the one that causes it.
 constinit atomic<uint32_t> seen{0};
 
 }  // namespace

@@ -1,17 +1,15 @@
-// abandoned.h: records that green threads were abandoned, for objects that are destroyed while in
-// use.
+// abandoned.h: records that green threads were abandoned, for objects that are destroyed in use.
 //
-// Destroying an object with waiters, or a locked mutex, is an error that ends the process. But the
-// waiter or lock holder may be an abandoned G. Then it can neither be woken nor unlock, and
-// destroying the object is the only option. The runtime unlinks abandoned Gs from all queues where
-// it can (locks stay locked). It cannot if an M was stuck, or if the process ends with Gs alive.
+// Destroying an object with waiters, or a locked mutex, is an error that ends the process, unless
+// the waiter or holder is abandoned. The runtime unlinks abandoned Gs from queues, but cannot if an
+// M was stuck, or if the process ends with Gs alive.
 //
-// While exit() runs, Gs may even continue and hold an object that is being destroyed. If its
-// storage is static, the storage stays. A destructor then forgets the waiters, because the storage
-// may be of another kind, which a runtime that stops later must not touch. It leaves locks locked,
-// for the Gs that will unlock them.
+// While exit() runs, Gs may even continue to use an object. Its destructor leaves locks locked, for
+// the Gs that will unlock them, and forgets the waiters: a runtime that stops later must not touch
+// an object whose storage is gone.
 //
 // Threads: any thread.
+// See:     docs/runtime.md#stopping
 #pragma once
 
 #include <cstdint>
@@ -20,17 +18,16 @@ namespace weft::detail {
 
 namespace abandoned {
 
-inline constexpr uint32_t locks = 1;  // some mutexes stay locked, and some wait groups never reach zero
+inline constexpr uint32_t locks = 1;  // some stay locked, and some wait groups never reach zero
 inline constexpr uint32_t waits = 2;  // some waiters stay linked
 inline constexpr uint32_t exit = 4;   // exit() runs while Gs continue
 
 // From now on such destruction is no error.
 void add(uint32_t what) noexcept;
 
-// Whether only such Gs may be using an object that is still in use; waited_on: it has waiters.
+// Whether only such Gs may be using an object. waited_on: it has waiters.
 [[nodiscard]] bool may_be(bool waited_on) noexcept;
 
-// Whether Gs still use objects that exit() destroys.
 [[nodiscard]] bool at_exit() noexcept;
 
 }  // namespace abandoned

@@ -26,8 +26,7 @@ void write_line(const char* prefix, const char* format, va_list arguments) noexc
 }
 
 [[noreturn]] void die() noexcept {
-    // A fatal error inside the report, or at the same time on a second thread, must not report
-    // recursively.
+    // A fatal error inside the report must not report recursively.
     static constinit atomic<bool> dying{false};
     if (!dying.exchange(true, acq_rel)) {                  // acq_rel: only one of us reports
         if (auto hook = fatal_hook.load(acquire)) hook();  // pairs with set_fatal_hook

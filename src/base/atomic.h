@@ -1,7 +1,6 @@
 // atomic.h: the library's atomics, for layers below the public API.
 //
-// They are defined in include/weft/detail/atomic.h, so that public headers and model builds share
-// them.
+// Public headers and model builds share them.
 #pragma once
 
 #include <weft/detail/atomic.h>
@@ -11,8 +10,7 @@ namespace weft::detail {
 // Variables that different threads write must not share a cache line.
 inline constexpr unsigned long cache_line = 64;
 
-// Prevents the compiler, but not the CPU, from moving memory accesses across. One half of an
-// asymmetric fence: the other side pays for both with os::heavy_fence().
+// One half of an asymmetric fence; the other is os::heavy_fence().
 inline void compiler_fence() noexcept { asm volatile("" ::: "memory"); }
 
 }  // namespace weft::detail

@@ -1,8 +1,7 @@
 // generation.h: which process in a line of forks this is.
 //
-// In the child of fork() only the forking thread exists; what the parent has made is in memory, in
-// any state, and waiting for it hangs. So slow paths compare generations, and end the process with
-// a message instead: is_from_before_fork() of sched/scheduler.h.
+// In the child of fork(), waiting for what the parent has made hangs. So slow paths compare
+// generations, and end the process with a message: is_from_before_fork() of sched/scheduler.h.
 //
 // Threads: any thread; only the handler of fork() writes (lifecycle/fork.h).
 // See:     docs/fork.md
@@ -17,11 +16,10 @@ namespace weft::detail {
 // 0 unless a process with runtimes forked this one.
 extern atomic<uint32_t> fork_generation;
 
-// The fatal error if a G that has forked returns.
 inline constexpr const char* returned_in_child =
     "a green thread that has called fork() returned in the child; end it with exec, _exit or exit; see docs/fork.md";
 
-// For use of what a parent has left behind.
+// Reports the use of what a parent has left behind.
 [[noreturn, gnu::cold]] void fatal_in_child(const char* what) noexcept;
 
 }  // namespace weft::detail

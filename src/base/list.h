@@ -1,7 +1,7 @@
 // list.h: an intrusive first-in first-out list, linked through a member called next.
 //
-// It allocates nothing and owns nothing. A node is on at most one list. The holder of the list's
-// lock may touch the links.
+// It owns nothing. A node is on at most one list. The holder of the list's lock may touch the
+// links.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ public:
         return node;
     }
 
-    // Appends all of other, in order, and leaves it empty. O(1).
+    // Leaves other empty. O(1).
     void append(fifo& other) noexcept {
         if (other.head_ == nullptr) return;
         if (tail_ != nullptr) {
@@ -58,9 +58,8 @@ private:
     uint32_t size_ = 0;
 };
 
-// Makes a list of n nodes for later use. By then they are in no cache, and a walk of cold nodes
-// would wait for each in turn. So each node stores in its member behind the node some places later,
-// which move_front() prefetches.
+// Makes a list of n nodes for later use, when they are in no cache. So each node stores, in its
+// member behind, the node some places later, which move_front() prefetches.
 template <typename Node>
 fifo<Node> link_ahead(Node* const* nodes, uint32_t n) noexcept {
     constexpr uint32_t distance = 8;
@@ -72,7 +71,7 @@ fifo<Node> link_ahead(Node* const* nodes, uint32_t n) noexcept {
     return list;
 }
 
-// Moves up to n nodes from the front of from, which consists of such batches, to the end of to.
+// Moves up to n nodes. from consists of lists that link_ahead() has made.
 template <typename List, typename Node>
 void move_front(List& from, fifo<Node>& to, uint32_t n) noexcept {
     for (; n != 0 && !from.empty(); --n) {
@@ -82,7 +81,7 @@ void move_front(List& from, fifo<Node>& to, uint32_t n) noexcept {
     }
 }
 
-// An intrusive last-in first-out list, for caches: the newest node is the warmest.
+// A last-in first-out list, for caches: the newest node is the warmest.
 template <typename Node>
 class lifo {
 public:
@@ -106,7 +105,7 @@ public:
 
     [[nodiscard]] Node* pop_front() noexcept { return pop(); }
 
-    // Puts all of batch, in its order, in front of the others, and leaves it empty. O(1).
+    // Puts batch, in its order, in front, and leaves it empty. O(1).
     void take_all(fifo<Node>& batch) noexcept {
         if (batch.head_ == nullptr) return;
         batch.tail_->next = head_;

@@ -1,7 +1,6 @@
 // prng.h: the runtime's only source of randomness: a small seeded generator, one per M.
 //
-// xorshift64* (Vigna 2014). Not for secrets. Every random choice of the scheduler comes from here,
-// so that a run with one M and a known seed can be repeated.
+// xorshift64* (Vigna 2014), not for secrets. A run with one M and a known seed can be repeated.
 //
 // Threads: the owner.
 #pragma once
@@ -23,7 +22,7 @@ public:
         return static_cast<uint32_t>((state_ * 0x2545F4914F6CDD1Du) >> 32);
     }
 
-    // A number below n, n > 0, by multiplication instead of division; the bias is below n / 2^32.
+    // Requires: n > 0. The bias is below n / 2^32.
     [[nodiscard]] uint32_t below(uint32_t n) noexcept { return static_cast<uint32_t>((uint64_t{next()} * n) >> 32); }
 
 private:

@@ -1,4 +1,4 @@
-// idle.cc: waking Ms, and the lists of idle Ps and Ms. The protocol is in idle.h.
+// idle.cc: waking Ms, and the lists of idle Ps and Ms.
 #include "idle/idle.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullptr ? idle.ms.any : idle.ms.pinned; }
 
-// Returns whether there are as many Ms that run any G as Ps, although none of them is idle. Then one
-// without a P is awake and about to park; it will scan after it has the lock.
+// Whether as many Ms run any G as there are Ps. If none of them is idle, one without a P is about
+// to park, and scans after it has the lock.
 bool enough_ms_locked(const scheduler& s) noexcept {
     const absent_ms& absent = s.idle.absent;
     WEFT_ASSERT(absent.unavailable + absent.without_p <= s.thread_count.load(relaxed));  // relaxed: locked
@@ -26,7 +26,7 @@ bool enough_ms_locked(const scheduler& s) noexcept {
     return s.thread_count.load(relaxed) - absent.unavailable - absent.without_p >= s.ps.alive();
 }
 
-// An M is needed and cannot be made. One that waits for its pinned G can at least look for that one.
+// No M can be made. One that waits for its pinned G can at least look for that one.
 M* take_pinned_m_locked(scheduler& s) noexcept {
     M* m = s.idle.ms.pinned;
     if (m != nullptr) remove_idle_m_locked(s, m);
@@ -35,7 +35,7 @@ M* take_pinned_m_locked(scheduler& s) noexcept {
 
 enum class waker : uint8_t { pusher, outside };
 
-// No thread could be made for p: W5.
+// No thread could be made for p (W5).
 void give_back_without_m(scheduler& s, P* p) noexcept {
     s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
     idle_guard held(s.idle);
@@ -48,7 +48,7 @@ void give_back_without_m(scheduler& s, P* p) noexcept {
     call_monitor(s);
 }
 
-// Wakes an M for an idle P. Does nothing if there is no idle P, or if another M is responsible.
+// Wakes an M for an idle P, unless another M is responsible.
 void wake_one(scheduler& s, uint32_t preferred, waker by) noexcept {
     idle_state& idle = s.idle;
     idle_guard held(idle);
@@ -188,7 +188,7 @@ P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
 
 namespace {
 
-// Returns whether a push by p's owner may have made something wait: looks at what was pushed.
+// Whether p's owner may have pushed something that waits.
 bool may_concern_monitor(const scheduler& s, const P& p) noexcept {
     // relaxed: if it has gone far with another time since, it has looked after that
     return p.has_work() || p.timers.next_deadline() < s.idle.monitor.until_ns.load(relaxed);
@@ -224,8 +224,7 @@ bool start_spinning(scheduler& s, M* m) noexcept {
 
 namespace {
 
-// Returns whether the last spinning M may run a G without waking another M, as far as the lock tells:
-// Alone.
+// The conditions of Alone that need the lock.
 bool is_alone_locked(const scheduler& s) noexcept {
     if (s.idle.ps.count() + 1 != s.ps.alive() || s.idle.absent.without_p != 0) return false;
     return !s.io.in_use() || s.idle.poller.waiting_locked() != nullptr;

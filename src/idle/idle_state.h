@@ -1,15 +1,12 @@
-// idle_state.h: what the idle protocol (idle.h) knows: which Ps and Ms are idle, which M is the
-// sentinel, which Ms wait in the poller; and the guard under which that changes.
+// idle_state.h: the state of the idle protocol (idle.h), and the guard under which it changes.
 //
-// The problem. A push must not take a lock, but must see that an idle P needs an M. So `wanted` is
-// one word that pushes read, computed from the state under the lock. If a change were made and the
-// word not updated, work would be left in a queue. So the lock can be held only by an idle_guard,
-// whose unlock() publishes the word.
+// Pushes read `wanted` without the lock. Any change of the state may change it, so only an
+// idle_guard can hold the lock, and its unlock() publishes the word.
 //
 // Invariants: I1. spinning counts the Ms with M::spinning set; each holds a P, or has been promised
 //                 one in next_p.
-//             I2. Whenever the lock is free, wanted & wanted::an_m says: a P is idle, no M spins and
-//                 there is no near sentinel; and wanted & wanted::monitor says: the monitor is far.
+//             I2. Whenever the lock is free, wanted::an_m is set exactly if a P is idle, no M spins
+//                 and there is no near sentinel; wanted::monitor, if the monitor is far.
 //             I3. An M on a list holds no P. The thread that removes it hands it a P or a request,
 //                 and wakes it; or is that M itself, after a timeout.
 // Locks:      lock (leaf).
@@ -31,23 +28,23 @@ namespace weft::detail {
 
 struct M;
 
-// Bits of idle_state::wanted.
+// Bits of wanted.
 namespace wanted {
 inline constexpr uint32_t an_m = 1;     // W3 of idle.h
 inline constexpr uint32_t monitor = 2;  // the monitor is far: sysmon.h
 }  // namespace wanted
 
-// Adds change to a count that is written under the lock and read without it.
+// Counts are written under the lock and read without it.
 inline void add_locked(atomic<uint32_t>& count, int change) noexcept {
     const uint32_t n = count.load(relaxed) + static_cast<uint32_t>(change);  // relaxed: locked
     WEFT_ASSERT(static_cast<int32_t>(n) >= 0);
     count.store(n, relaxed);  // relaxed: locked
 }
 
-// The idle Ps, by number. Changes under the lock.
+// Guarded by the lock.
 class idle_p_set {
 public:
-    // Any thread: a hint, exact under the lock or after F1 of idle.h.
+    // Any thread: a hint, exact under the lock or after F1.
     [[nodiscard]] uint32_t count() const noexcept { return count_.load(relaxed); }  // relaxed: a hint, or F1
 
     [[nodiscard]] bool has(uint32_t p) const noexcept { return (words_[p / bits] >> (p % bits) & 1) != 0; }
@@ -58,7 +55,7 @@ public:
         add_locked(count_, 1);
     }
 
-    // Returns false if P number p is not idle.
+    // False: P number p is not idle.
     bool take(uint32_t p) noexcept {
         if (!has(p)) return false;
         words_[p / bits] &= ~(uint64_t{1} << (p % bits));
@@ -66,7 +63,7 @@ public:
         return true;
     }
 
-    // Takes P number preferred if it is idle, else the first one. Requires: count() is not 0.
+    // Takes P number preferred if it is idle, else the first. Requires: count() is not 0.
     uint32_t take_any(uint32_t preferred) noexcept {
         if (preferred < procs_max && take(preferred)) return preferred;
         uint32_t word = 0;
@@ -83,14 +80,14 @@ private:
     atomic<uint32_t> count_{0};
 };
 
-// The idle Ms without a P, most recent first: their caches are the warmest.
+// Most recent first: their caches are warm, and surplus ones stay at the bottom and end.
 struct idle_m_lists {
     M* any = nullptr;           // those that run any G
     M* pinned = nullptr;        // those whose pinned G is elsewhere: pin.h
     atomic<uint32_t> count{0};  // on both
 };
 
-// The idle M that wakes by itself: W2 of idle.h.
+// W2 of idle.h.
 struct sentinel_role {
     M* m = nullptr;
     bool near = false;         // scans soon, because other Ps run
@@ -99,7 +96,7 @@ struct sentinel_role {
 
 // Ms that are not idle and hold no P.
 struct absent_ms {
-    uint32_t unavailable = 0;  // run no G for now, whatever is queued: on the list of pinned ones, or retired
+    uint32_t unavailable = 0;  // on the list of pinned ones, or retired
     uint32_t coming = 0;       // made to have one idle, and not idle yet
     uint32_t without_p = 0;    // run a G without a P: retake.h
     uint32_t hogs = 0;         // of these, the ones that lost it because they computed: M::is_hog
@@ -123,13 +120,13 @@ struct idle_state {
     poller_waiters poller;
     absent_ms absent;
     M* retired_main = nullptr;    // the thread of weft::main, if it has retired: it waits for the end
-    atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has parked since
+    atomic<bool> lacks_m{false};  // W5: set until an M that runs any G parks
     monitor_note monitor;
 
 private:
     friend class idle_guard;
 
-    // Without the lock's effects on others: I2.
+    // I2.
     [[nodiscard]] uint32_t wanted_now() const noexcept {
         const bool near = sentinel.m != nullptr && sentinel.near;
         const bool an_m = ps.count() != 0 && spinning.load(relaxed) == 0 && !near;  // relaxed: locked
@@ -139,8 +136,7 @@ private:
     spin_lock lock_;
 };
 
-// Holds the lock of an idle_state. Publishes wanted whenever it frees it (I2). A function that is
-// passed one and frees it for a while is not analysed: its caller holds the lock before and after.
+// Holds the lock, and publishes wanted whenever it frees it (I2).
 class WEFT_GUARD_CLASS idle_guard {
 public:
     explicit idle_guard(idle_state& idle) noexcept WEFT_ACQUIRE(idle.lock_) WEFT_NO_THREAD_SAFETY_ANALYSIS
@@ -168,13 +164,13 @@ public:
         idle_.lock_.unlock();
     }
 
-    // Whether an M is wanted for an idle P now (W3).
+    // W3.
     [[nodiscard]] bool wants_m() const noexcept { return (idle_.wanted_now() & wanted::an_m) != 0; }
 
 private:
     void publish() noexcept {
         const uint32_t now = idle_.wanted_now();
-        // relaxed: F1 and F2 of idle.h order it. Stored only if it changes: all pushes read its cache line.
+        // relaxed: F1 and F2. Stored only if it changes, because all pushes read its cache line.
         if (idle_.wanted.load(relaxed) != now) idle_.wanted.store(now, relaxed);
     }
 

@@ -1,4 +1,4 @@
-// park_m.cc: how an M goes idle, sleeps and wakes. The protocol is in idle.h; step numbers refer to it.
+// park_m.cc: the steps of idle.h: how an M goes idle, sleeps and wakes.
 #include <algorithm>
 #include <utility>
 
@@ -31,7 +31,7 @@ namespace {
 
 bool lacks_poller_locked(const scheduler& s) noexcept { return s.io.in_use() && !s.idle.poller.any(); }
 
-// How an M that is now on its list waits.
+// How an M on its list waits.
 struct parked {
     bool polls;        // in the poller, not on its note
     bool others_push;  // a P runs and no M scans soon: step 5 is needed
@@ -50,7 +50,7 @@ void claim_sentinel_locked(sentinel_role& role, M* m, M* first, const park_plan&
     }
 }
 
-// Step 4: puts m on its list.
+// Step 4.
 parked enter_idle_locked(scheduler& s, M* m, int64_t now_ns, const sentinel_backoff& backoff) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
@@ -84,8 +84,7 @@ int64_t scan_before_sleep(scheduler& s, const parked& how, int64_t now_ns) noexc
     return earliest_ns < how.any_ns ? std::min(until_ns, earliest_ns) : until_ns;
 }
 
-// Step 3: takes a P for m, which is on no list, if there is something to do. m then counts as
-// spinning.
+// Step 3: takes a P for m, which is on no list, if there is something to do. m then spins.
 P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns) noexcept {
     if (s.idle.ps.count() == 0) return nullptr;
     if (m->fetched == nullptr && !anything_to_do(s, now_ns)) return nullptr;
@@ -93,8 +92,7 @@ P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns) noexcept {
     return take_idle_p_locked(s, procs_max);
 }
 
-// Returns whether m, which is idle and runs any G, is surplus: there are more such Ms than Ps. False
-// while the process exits, because no thread would join it.
+// m is idle and runs any G. False while the process exits, because no thread would join it.
 bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
     if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
     const absent_ms& absent = s.idle.absent;
@@ -102,13 +100,13 @@ bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
     return s.thread_count.load(relaxed) - absent.unavailable - absent.without_p > s.ps.alive();
 }
 
-// Returns whether m, which was notified, was given a P, or the scheduler stops. (Else it is to scan.)
+// False: notified m must scan.
 bool has_request(const scheduler& s, const M* m) noexcept {
     return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
 }
 
-// m is surplus, is on no list and ends. If it was the sentinel, waited in the poller, or was to wake for
-// a timer that it has seen in step 5, another M takes that over.
+// m is on no list. If it was the sentinel, waited in the poller, or was to wake for a timer that it
+// saw in step 5, another M takes that over.
 void end_idle_m(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
@@ -120,8 +118,7 @@ void end_idle_m(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SA
     if (other != nullptr) wake_m(other);
 }
 
-// m is on its list. Returns whether it was notified before until_ns. In the poller it may come back
-// with something in fetched.
+// m is on its list. Returns whether it was notified before until_ns. May set fetched.
 bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
     if (!polls) return m->park.sleep(until_ns);
     const bool goes = m->park.go_elsewhere();
@@ -131,8 +128,8 @@ bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
     return !goes || notified_there;
 }
 
-// m has woken by itself. Takes it off its list and polls if it must (N3). Returns false if another M has
-// just taken it off, and will notify it.
+// m has woken by itself. Polls if it must (N3). False: another M has just taken m off its list, and
+// will notify it.
 bool leave_list(scheduler& s,
                 M* m,
                 sentinel_backoff& backoff,
@@ -147,9 +144,8 @@ bool leave_list(scheduler& s,
     return true;
 }
 
-// Steps 3 to 5. Returns the P that m has taken because there is something to do. m then counts as
-// spinning. Returns nullptr if other threads have put a request into next_p and next_g. If these are
-// empty, the scheduler is stopping or m must end.
+// Steps 3 to 5. Returns the P that m has taken because there is something to do; m then spins.
+// nullptr: next_p and next_g hold a request, or the scheduler is stopping or m must end.
 P* park_until_notified(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     sentinel_backoff backoff{.ticks = total_ticks(s)};
@@ -159,7 +155,7 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
     if (std::exchange(m->coming, false)) --idle.absent.coming;
     while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
         if (m->next_p != nullptr) {
-            // Its pinned G was handed to it, perhaps before it parked. Another M must scan instead.
+            // It was handed its pinned G, perhaps before it parked. Another M must scan instead.
             held.unlock();
             wake_if_wanted(s);
             return nullptr;
@@ -191,8 +187,8 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
             const bool notified = m->park.sleep(never);
             WEFT_ASSERT(notified);
         }
-        // An M with a pinned G that was woken to scan may be handed that G meanwhile: it reads the
-        // request under the lock.
+        // A pinned M that woke to scan may be handed its G meanwhile: it reads next_p under the
+        // lock.
         if (m->pinned == nullptr && has_request(s, m)) return nullptr;
         m->park.reset();
         held.lock();

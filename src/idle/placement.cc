@@ -13,11 +13,10 @@ uint32_t count_hogs(scheduler& s) noexcept {
     return s.idle.absent.hogs;
 }
 
-// …_locked: caller must hold threads_lock. So no M that holds a P or is on the list is freed, and
-// no cpu_word disappears with its thread.
+// …_locked requires threads_lock: no M that holds a P or is on the list is freed, and no cpu_word
+// disappears.
 
-// The CPU of p's holder. no_cpu if it is unknown, if no M holds p, or if the holder is in a
-// blocking call and needs no CPU.
+// no_cpu: unknown, no M holds p, or its holder is in a blocking call and needs no CPU.
 uint32_t cpu_of_holder_locked(const P& p) noexcept {
     const M* m = holder_of(p.owner.load(acquire));                    // pairs with acquire_p
     if (m == nullptr || m->in_call.load(relaxed)) return os::no_cpu;  // relaxed: a hint
@@ -32,7 +31,7 @@ void add_hogs_locked(const scheduler& s, uint32_t hogs, cpu_census& census) noex
     }
 }
 
-// Returns true if there is a CPU for each counted thread.
+// Whether there is a CPU for each counted thread.
 bool have_room(const cpu_census& census) noexcept {
     os::cpu_mask mask;
     return os::read_cpu_mask(0, mask) && census.size() <= mask.count();

@@ -1,29 +1,12 @@
-// plan_park.h: where an M that has found no work waits, for how long, and whether it becomes the
-// sentinel: one pure decision table for step 4 of idle.h.
+// plan_park.h: where an idle M waits, until when, and whether it becomes the sentinel: step 4 of
+// idle.h.
 //
-// The problem. An M that goes idle may wait on its note or in the poller; with an alarm for the next
-// timer, for a scan soon, or for neither; and may become the sentinel. What is right depends on what
-// the other Ms and Ps do at that instant. Spread over the code, these conditions cannot be checked
-// one by one. Here they are one function of six facts without side effects, tested for every
-// combination.
+// A pure function of six facts, so that a test can check every combination. The first row that fits
+// decides. As a table: docs/idle.md.
 //
-// The first row that fits decides:
-//
-//     | | a P is idle | a P runs | backs off | near sentinel | poller | place | alarm | sentinel |
-//     |-|-------------|----------|-----------|---------------|--------|-------|-------|----------|
-//     |1| no          |          |           |               |        | note  | none  | no       |
-//     |2| yes         | yes      | no        | yes           |        | note  | soon  | if earlier |
-//     |3| yes         | yes      | no        | no            |        | note  | soon  | yes      |
-//     |4| yes         | yes      | yes       | yes           |        | note  | timer | if earlier |
-//     |5| yes         |          |           |               | empty  | poller| timer | yes; with a near sentinel if earlier |
-//     |6| yes         | no       |           |               | one waits, one may join | poller | timer | unless the first covers it |
-//     |7| yes         |          |           |               |        | note  | timer | if earlier |
-//
-// Row 1: without an idle P there is nothing to look for; the M that gives up a P parks after that.
-// Rows 2, 3: while other Ps run, one M scans soon, because pushes do not wake (W2).
-// Row 4: the near sentinel polls when it wakes (N3 of netpoll.h).
-// Row 5: an idle M waits for events (N1). Row 6: a second one hears of what comes while the first
-// runs (N5).
+// Row 1: there is nothing to search for; the M that gives up a P parks later. Rows 2, 3: one M
+// scans soon, because pushes wake no M (W2). Row 4: the near sentinel polls when it wakes (N3 of
+// netpoll.h). Row 5: an idle M waits for events (N1). Row 6: a second one joins it (N5).
 //
 // See: docs/idle.md, test/model/idle.pml
 #pragma once
@@ -35,7 +18,7 @@ namespace weft::detail {
 struct park_facts {
     bool some_p_idle;
     bool some_p_runs;
-    bool backs_off;      // the M's scans have found that the running Ps schedule nothing: sentinel_backoff.h
+    bool backs_off;      // sentinel_backoff.h
     bool near_sentinel;  // another M is it
     bool poller_empty;   // the poller is in use, and no M is there
     bool may_join;       // one M waits in the poller, and this one may wait beside it

@@ -44,7 +44,7 @@ TEST(PlanPark, WithoutAnIdlePNoMWakesByItself) {
     });
 }
 
-// W2 of idle.h: pushes wake no M while there is a near sentinel, so one must scan soon.
+// W2 of idle.h.
 TEST(PlanPark, WhilePsRunAndScansPayTheMScansSoon) {
     for_each_combination([](const park_facts& f, const park_plan& plan) {
         const bool soon = plan.alarm == park_alarm::soon;
@@ -55,7 +55,7 @@ TEST(PlanPark, WhilePsRunAndScansPayTheMScansSoon) {
     });
 }
 
-// An idle process causes no wake-ups but those of timers.
+// An idle process wakes only for timers.
 TEST(PlanPark, WhileNoPRunsNoMScans) {
     for_each_combination([](const park_facts& f, const park_plan& plan) {
         if (f.some_p_runs) return;
@@ -87,7 +87,7 @@ TEST(PlanPark, ASecondMJoinsOnlyWhileNoPRuns) {
     });
 }
 
-// Every M that may be the only idle one can become the sentinel, so that some M has each alarm.
+// So some M has each alarm, whichever M is the only idle one.
 TEST(PlanPark, WithAnIdlePTheRoleIsNeverLeftVacant) {
     for_each_combination([](const park_facts& f, const park_plan& plan) {
         if (!f.some_p_idle) return;

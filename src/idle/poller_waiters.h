@@ -1,34 +1,22 @@
 // poller_waiters.h: which Ms sleep in the poller (netpoll.h): two at most.
 //
-// The problem. An event wakes the M that sleeps in the poller, which then runs a G, perhaps for
-// long. Another M must receive the events that come meanwhile. But to wake one for that, as often
-// as a single request comes, costs more than the request. So while no P runs, a second M may sleep
-// in the poller beside the first. The kernel does the rest: on Linux an event wakes only one of
-// them, the one that entered last. (A kqueue may wake both, one of which then continues to sleep in
-// the kernel.) Requests that come one after the other are all served by the same thread. The other
-// M sleeps on, and wakes when an event comes while the first one runs.
+// While no P runs, a second M may sleep there beside the first, for events that come while the
+// first one runs a G. On Linux an event wakes only the M that entered last. A kqueue may wake both,
+// and one sleeps on in the kernel.
 //
-// Interrupts. An interrupt wakes either M, perhaps not the notified one. So
+// An interrupt wakes either M, perhaps not the notified one. So
 //
-//   S1  a thread that has notified an M in the poller increments pending_interrupts, and then
+//   S1  a thread that has notified an M in the poller increments pending_interrupts, then
 //       interrupts
 //   S2  an M that returns from the poller leaves its seat; if it was notified, it decrements the
 //       count
 //   S3  then, notified or not, it interrupts once more if the count is not zero
 //
-// The count may be too low for a moment, because an M may be back before it has been counted. Then
-// the interrupt of the thread that counts it is still to come, and is forwarded by the same rule.
-// If an M was already back when it was notified, its interrupt may wake the other one, which finds
-// nothing.
+// The count is too low while an M is back before S1 has counted it. Then the interrupt is still to
+// come, and S3 forwards it. An M that received the other's interrupt re-enters only if that one
+// still waits. Otherwise it could consume the second interrupt too, without end.
 //
-// An M that received an interrupt meant for the other one re-enters the poller only if that one is
-// still waiting. Otherwise it could consume the second interrupt too, forward it, and so on without
-// end.
-//
-// Rejected. One M only, which wakes another whenever it leaves: where a request comes each half
-// millisecond, that costs more than everything else (docs/benchmarks.md, 2000 a second). All idle
-// Ms: an interrupt might have to be forwarded many times. A signal to the notified one: handlers,
-// and EINTR in code of the program.
+// Rejected. A signal to the notified M: EINTR in code of the program. More: docs/netpoll.md.
 //
 // Invariants: I1. A seat is taken with the idle lock held, and left by its M, with or without the
 //                 lock.
@@ -47,16 +35,14 @@ struct M;
 
 class poller_waiters {
 public:
-    // Returns whether an M is there, or on its way there or back. While the idle lock is held, none
-    // enters.
+    // Whether an M is there, or on its way there or back. None enters while the idle lock is held.
     [[nodiscard]] bool any() const noexcept { return at(0) != nullptr || at(1) != nullptr; }
 
     [[nodiscard]] bool all() const noexcept { return at(0) != nullptr && at(1) != nullptr; }
 
     [[nodiscard]] bool has(const M* m) const noexcept { return at(0) == m || at(1) == m; }
 
-    // Returns an M that sleeps there and has not been notified; nullptr without one. Requires the
-    // idle lock.
+    // An M that sleeps there and has not been notified, or nullptr. Requires the idle lock.
     [[nodiscard]] M* waiting_locked() const noexcept;
 
     // m is about to enter. Requires the idle lock, and a free seat.
@@ -66,11 +52,11 @@ public:
         seat.store(m, relaxed);                      // relaxed: locked
     }
 
-    // S1. Called by a thread that has notified an M there. It must interrupt afterwards.
+    // S1. The caller has notified an M there, and must interrupt afterwards.
     void count_interrupt() noexcept { pending_interrupts_.fetch_add(1, release); }  // R1
 
-    // S2, S3. m, which has a seat, is back. told: it was notified while it was there. Returns
-    // whether another M must still be fetched: the caller interrupts then.
+    // S2, S3. m, which has a seat, is back. told: it was notified there. True: the caller must
+    // interrupt.
     [[nodiscard]] bool leave(const M* m, bool told) noexcept {
         seats_[at(0) == m ? 0 : 1].store(nullptr, relaxed);              // relaxed: only its own M does so
         if (told) return pending_interrupts_.fetch_sub(1, acq_rel) > 1;  // A1

@@ -1,10 +1,8 @@
-// sentinel_backoff.h: how long the near sentinel sleeps until its next scan (idle.h), by what its
-// scans have seen.
+// sentinel_backoff.h: how long the near sentinel sleeps until its next scan (idle.h).
 //
-// The problem. A scan is a wake-up and costs as much as hundreds of green threads; but work that is
-// queued meanwhile waits. So the period begins short, and doubles up to sentinel_far_ns as long as
-// the running Ps schedule. If they have scheduled nothing for sentinel_rounds scans in a row, they
-// compute. Then the sentinel backs off: it sleeps until the next timer, and pushes wake an M instead.
+// A scan costs a wake-up, but queued work waits for it. So the period begins short and doubles. If
+// sentinel_rounds scans in a row see no schedule, the running Ps compute. Then the M backs off: it
+// sleeps until the next timer, and pushes wake an M.
 //
 // See: docs/idle.md
 #pragma once

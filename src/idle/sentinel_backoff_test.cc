@@ -1,4 +1,4 @@
-// sentinel_backoff_test.cc: how long the near sentinel sleeps between scans, and when it backs off.
+// sentinel_backoff_test.cc: the period between scans, and when the near sentinel backs off.
 #include "idle/sentinel_backoff.h"
 
 #include <cstdint>

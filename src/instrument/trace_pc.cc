@@ -2,7 +2,7 @@
 // control flow edge, loops included.
 //
 // For compilers and processors without split-stack prologues, and for loops without calls. The
-// compiler sees an ordinary call, so only errno must be kept, which the hook does.
+// compiler sees an ordinary call, so only errno must be kept; the hook does that.
 #include <weft/run/preempt.h>
 
 #include "context/preempt_word.h"

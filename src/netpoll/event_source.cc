@@ -12,7 +12,7 @@ namespace weft::detail {
 
 namespace {
 
-// Sources that are or were in use.
+// Those that are or were in use.
 constinit atomic<standing_source*> sources[standing_kinds]{};
 
 void warn_of_loss(source_kind kind, int error) noexcept {
@@ -24,7 +24,7 @@ void warn_of_loss(source_kind kind, int error) noexcept {
 
 }  // namespace
 
-// Held over the system call, like the lock of a descriptor that is added (poll_desc.h).
+// Holds moving_ over the system call, as poll_desc::add_to its lock.
 int standing_source::watch(int fd) noexcept {
     moving_.lock();
     int error = 0;

@@ -1,18 +1,13 @@
 // event_source.h: events in pollers where one descriptor stands for many waits.
 //
-// Examples: a ring of operations on files, the signals of the process, unwaited children. The
-// kernel reports that something happened; the thread that fetched the event collects the details at
-// once. So reaching the green thread takes one wake-up, as for any other file, without a thread or
-// green thread in between.
-//
-// Two kinds:
-// - A runtime's source is in that runtime's poller and ends with it (netpoll::files).
-// - A source of the process (standing_source) must outlive its poller. At first that is the poller
-//   of the runtime that needed it; when that stops, the poller of plain threads (outside_poller.h).
+// Examples are a ring of operations on files, the signals of the process, and unwaited children.
+// The thread that fetched the event collects the details at once. A runtime's source
+// (netpoll::files) ends with its poller. One of the process (standing_source) moves to the poller
+// of plain threads (outside_poller.h) when the runtime that needed it stops.
 //
 // Rejected:
-// - A green thread that waits and forwards: it counts among the program's own, holds up drain() and
-//   stop(), and takes one more schedule.
+// - A green thread that waits and forwards: it holds up drain() and stop(), and takes one more
+//   schedule.
 // - A hidden runtime.
 // - Adding it to all pollers: all would wake for each event.
 //
@@ -40,15 +35,15 @@ public:
     event_source& operator=(const event_source&) = delete;
     virtual ~event_source() = default;
 
-    // Something may have happened. Returns the woken waiters, chained, for the caller to ready.
+    // Returns the woken waiters, chained, for the caller to ready.
     [[nodiscard]] virtual waiter* collect() noexcept = 0;
 
-    // The runtime has ended: waits until no thread uses its memory, which is about to be freed. By
-    // one thread, when no other is left.
+    // The runtime has ended: waits until no thread uses its memory, which is about to be freed.
+    // Called when one thread is left.
     virtual void end() noexcept {}
 };
 
-// ---- Tokens (backend.h). Those of files have this bit clear, the sign bit of their number.
+// ---- Tokens (backend.h). Those of files have this bit clear.
 inline constexpr uint64_t source_bit = uint64_t{1} << 31;
 
 enum class source_kind : uint8_t { files, signals, children };
@@ -71,19 +66,18 @@ class standing_source : public event_source {
 public:
     explicit standing_source(source_kind kind) noexcept : kind_(kind) {}
 
-    // Ensures that events of fd arrive while it is wanted. fd is the same each time until forget().
-    // Returns 0 or an errno value.
+    // Ensures that events of fd arrive while wanted. fd stays the same until forget(). Returns 0 or
+    // an errno value.
     [[nodiscard]] int watch(int fd) noexcept;
 
-    // Whether any event is expected; if not, no poller is needed.
+    // Whether any event is expected, so that a poller is needed.
     [[nodiscard]] virtual bool is_wanted() noexcept = 0;
 
-    // Whether a thread waits that only an event of this source can wake. Asked by the deadlock
-    // detector, which holds no lock. Not for waits with a reason of their own
-    // (is_woken_from_outside).
+    // Whether a thread waits that only this source can wake. Asked by the deadlock detector, which
+    // holds no lock. Not for waits with a reason of their own (is_woken_from_outside).
     [[nodiscard]] virtual bool is_awaited() noexcept { return false; }
 
-    // In a fork child, where it is in no poller: resets to unused.
+    // In a fork child: resets to unused.
     virtual void forget() noexcept = 0;
 
 private:
@@ -99,16 +93,16 @@ private:
     const poll_backend* home_ = nullptr;
 };
 
-// Handles an event that came with token.
+// event_source::collect for the source that has this token.
 [[nodiscard]] waiter* collect_standing(uint64_t token) noexcept;
 
-// Moves sources out of a poller that is about to be destroyed.
+// Called before from is destroyed.
 void move_standing_sources(const poll_backend& from) noexcept;
 
-// Whether a thread waits for an event of a source, and so may be woken from outside. Any thread.
+// Whether a thread waits for an event of a source. Any thread.
 [[nodiscard]] bool standing_source_is_awaited() noexcept;
 
-// Called in a fork child: forgets all sources.
+// Called in a fork child.
 void forget_standing_sources() noexcept;
 
 }  // namespace weft::detail

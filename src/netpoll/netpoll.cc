@@ -66,9 +66,8 @@ waiter* netpoll::collect(uint64_t token) noexcept {
 namespace {
 
 // With a thousand busy connections, what an event leads to is in no cache: its descriptor, the
-// waiter on another stack, the G, and the frames in which the G resumes. Missing one after the
-// other takes a fifth of the time that a request spends in the runtime. So each is prefetched for a
-// whole batch before the first is needed.
+// waiter, the G, and its frames. So each is prefetched for a whole batch (docs/netpoll.md,
+// measured).
 void prefetch(std::span<const poll_event> events) noexcept {
     for (const poll_event& e : events) {
         if (!is_of_source(e.token)) poll_desc::prefetch(e);
@@ -101,8 +100,8 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
 
 waiter* netpoll::sleep_in(int64_t deadline_ns) noexcept {
     waiter* woken = poll(deadline_ns);
-    // Linux 5.0 to 5.10 may wake, for an event, the thread whose timeout expires at that moment; no
-    // other thread is then woken for the event.
+    // Linux 5.0 to 5.10 may wake, for an event, the thread whose timeout expires at that moment,
+    // and then no other.
     if (woken == nullptr && polled_ns() >= deadline_ns) woken = poll(0);
     return woken;
 }

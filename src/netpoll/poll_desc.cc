@@ -21,7 +21,7 @@ int number_of(uint64_t token) noexcept { return static_cast<int>(static_cast<uin
 
 }  // namespace
 
-// Begins a new generation with flags, with the caller as a user, and returns it. 0: only_unused was
+// Begins a new generation with flags and the caller as a user, and returns it. 0: only_unused was
 // set, and another thread was faster.
 uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
     registering_.lock();
@@ -68,12 +68,12 @@ void poll_desc::leave() noexcept {
         finish(word - 1);
 }
 
-// The last user has left a closing or borrowed one, with the word as it was then.
+// The last user has left a closing or borrowed one, and the word was word.
 void poll_desc::finish(uint64_t word) noexcept {
     if (end_at(word) && (word & borrowed) == 0) os::fd_close(fd_);
 }
 
-// If its word still is word: frees it, and removes it from its poller.
+// If its word is still word, frees it and removes it from its poller.
 bool poll_desc::end_at(uint64_t word) noexcept {
     const uint64_t freed = uint64_t{generation_of(word)} << generation_shift | closing | unused;
     registering_.lock();
@@ -121,8 +121,8 @@ uint32_t poll_desc::borrow() noexcept {
     }
 }
 
-// For another borrower. The owner may have closed the file since, and a new one may have its
-// number, not added yet.
+// For another borrower: the owner may have closed the file, and a new one, not added yet, has its
+// number.
 void poll_desc::add_again() noexcept {
     registering_.lock();
     if (poll_backend* where = home_.load(relaxed)) static_cast<void>(where->add(fd_, token()));  // relaxed: locked

@@ -1,41 +1,30 @@
 // poll_desc.h: the state of one open file descriptor that green threads wait for.
 //
-// Problem: edges (backend.h) come to any thread, while green threads begin to wait, read, or close
-// the file, or its number already means another file. No edge may be lost or reach the wrong file.
-// A call that need not wait should cost little beyond its system call.
-//
-// poll_side.h describes one direction, and how a call tries and waits.
-//
-// A process has one poll_desc per file number, made on first use and never freed. Its word holds
-// the number of users, a flag for closing, and a generation, which changes with each file of that
-// number.
+// There is one poll_desc per file number, made on first use and never freed. Its word counts users,
+// says whether it is closing, and holds a generation, which changes with each file of that number.
+// Events of an earlier one are dropped.
 //
 //      free ──open──▶ open ──close──▶ closing ──last user leaves──▶ free
 //
 //   open     starts a new generation, with the opener as a user
 //   enter    adds a user; refused unless the generation is the caller's and it is open. A refusal
 //            never counts a user in passing, because detach would see it.
-//   close    refuses new users and wakes all waiters, which find it closed; ends the closer's own
-//            use
-//   leave    the last user of a closing one removes it from the poller, and closes the file
+//   close    refuses new users, wakes all waiters, and ends the closer's own use
+//   leave    the last user of a closing one removes it from the poller and closes the file
 //
-// So a file is never closed during a system call on it, nor its number reused before all users have
-// left. Events carry their generation; late ones are dropped under the lock.
+// A file that weft does not own (wait_fd) is borrowed: open while anything waits for it, and not
+// closed by its last user. Its owner may close it at any time, and the number may be reused while
+// users remain. So open() first ends such a generation, and removes the number from the poller, to
+// which a borrower may have added the new file.
 //
-// A file that weft does not own (wait_fd, for libraries with their own files) is borrowed: open
-// while anything waits for it. The last user removes it from the poller without closing it. Its
-// owner may close it at any time, and the number may be reused before all users have left. So
-// open() ends such a generation first, and removes the number from the poller, which may have added
-// the new file already.
-//
-// Rejected: a descriptor per open file, found by address: needs type-stable memory, a free list,
-// and a table for borrowed files, which come as numbers.
+// Rejected: a descriptor per open file: it needs type-stable memory, and a table for borrowed
+// files.
 //
 // Invariants: I1. The generation changes only with both directions' locks held.
-//             I2. home is not nullptr only while the number means the file added there, or that
-//                 file's owner has closed it without notice.
+//             I2. home is nullptr unless the number means the file added there, or that file's
+//                 owner has closed it without notice.
 // Ordering:   R2 (leave) pairs with A2 (the last user's leave, the next open, and enter after
-//             that).
+//                that).
 // Locks:      registering, then in, then out.
 // Threads:    any.
 // See:        docs/netpoll.md, poll_desc_test.cc, test/model/poll_desc_model.cc
@@ -57,11 +46,10 @@ public:
     poll_side in;
     poll_side out;
 
-    // The descriptor of that number; nullptr: out of memory, or no valid number. This and the next
-    // two are in poll_table.cc.
+    // The descriptor of that number; nullptr: out of memory, or no valid number.
     [[nodiscard]] static poll_desc* of(int fd) noexcept;
 
-    // The first existing one with that number or a higher one; nullptr: no such one.
+    // The first existing one with that number or a higher one, or nullptr.
     [[nodiscard]] static poll_desc* from(int fd) noexcept;
 
     // Whether any was ever made.
@@ -70,17 +58,17 @@ public:
     // Above all file numbers.
     static constexpr int numbers_end = 1 << 24;
 
-    // The number of forks before this process. A child uses nothing from before its fork.
+    // The number of forks before this process. A child uses nothing older.
     [[nodiscard]] static uint32_t process() noexcept {
         return forks_.load(relaxed);  // relaxed: changes only while there is one thread
     }
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
-    // Takes over fd, just opened. Returns the generation, the key to all uses.
+    // Takes over fd, just opened. Returns the generation, which all uses need.
     [[nodiscard]] uint32_t open() noexcept;
 
-    // Begins a use. False: closed.
+    // False: closed.
     [[nodiscard]] bool enter(uint32_t generation) noexcept;
 
     // Whether that generation is not closed. Requires: a user.
@@ -93,44 +81,41 @@ public:
     // Ends a use.
     void leave() noexcept;
 
-    // Refuses new users and wakes all waiters. The file is closed when the last user leaves,
-    // possibly now. False: closed already.
+    // False: closed already.
     bool close(uint32_t generation) noexcept;
 
     // Releases the file without closing it. Returns its number, or -1: it has other users, or is
     // closed.
     [[nodiscard]] int detach(uint32_t generation) noexcept;
 
-    // Begins a use of a file, owned or not. Returns its current generation, or 0: it is being
-    // closed.
+    // Begins a use of a file, owned or not. Returns its generation, or 0: it is being closed.
     [[nodiscard]] uint32_t borrow() noexcept;
 
-    // The poller it was added to; nullptr: none.
+    // nullptr: in no poller.
     [[nodiscard]] poll_backend* home() const noexcept { return home_.load(relaxed); }  // relaxed: a look; else locked
 
-    // poll_side::nudge for one direction.
+    // These two: poll_side.h.
     void nudge(poll_side& side, uint32_t generation) noexcept { side.nudge(word_, generation); }
 
-    // poll_side::look_again for one direction.
     void look_again(poll_side& side, uint32_t generation) noexcept { side.look_again(word_, generation); }
 
     // Adds it to where, unless it has a home. Requires: a user. Returns 0 or an errno value.
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 
-    // Hints before delivery: fetch the descriptor into the cache, then its waiter. For a batch,
-    // call the first for all events, then the second, which needs the first's lines.
+    // Hints before delivery. For a batch, call the first for all events, then the second, which
+    // needs the first's lines.
     static void prefetch(const poll_event& event) noexcept;
     static void prefetch_waiter(const poll_event& event) noexcept;
 
-    // Counts an event as an edge. Returns the waiters it wakes, at most two, chained; the caller
-    // makes them ready.
+    // Counts an event as an edge. Returns the waiters it wakes, at most two, chained, for the
+    // caller to ready.
     [[nodiscard]] static waiter* deliver(const poll_event& event) noexcept;
 
-    // Called before where is destroyed: detaches its descriptors. Their waiters wake, try again,
-    // and add them elsewhere.
+    // Called before where is destroyed. Its descriptors' waiters wake, try again, and add them
+    // elsewhere.
     static void abandon(const poll_backend& where) noexcept;
 
-    // In the child of a fork: drops all waiters, users and homes. In poll_table.cc.
+    // In a fork child: drops all waiters, users and homes.
     static void forget_all() noexcept;
 
 private:

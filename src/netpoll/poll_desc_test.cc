@@ -60,8 +60,7 @@ protected:
         poll_desc::abandon(poller_);
     }
 
-    // Starts a thread that waits for an edge after those counted now. It may join the queue after
-    // this returns.
+    // Starts a thread that waits for an edge after those counted now. It may join the queue later.
     std::thread waiter(poll_side& side, std::atomic<int>& through) {
         const uint32_t seen = side.edges();
         std::thread t([&side, &through, seen] {
@@ -219,7 +218,7 @@ TEST_F(PollDesc, IsAddedToOnePollerOnceAndReturnsErrors) {
     EXPECT_TRUE(another.added.empty()) << "it has a home";
 }
 
-// An earlier file with this number lives on elsewhere, and is still in the poller.
+// An earlier file with this number lives on elsewhere.
 TEST_F(PollDesc, AStalePollerEntryIsReplaced) {
     poller_.added[fd_] = 12345;
     EXPECT_EQ(desc_->add_to(poller_), 0);
@@ -253,7 +252,7 @@ TEST_F(PollDesc, ADetachedFileStaysOpen) {
     generation_ = desc_->open();
 }
 
-// Late calls on a closed socket, whose number another one has, must not count as users of that one.
+// Late calls on a closed socket must not count as users of the next one of its number.
 TEST_F(PollDesc, ARefusedCallDoesNotCountAsAUser) {
     const uint32_t closed = generation_;
     EXPECT_EQ(desc_->detach(closed), fd_);
@@ -290,7 +289,7 @@ TEST_F(PollDesc, ABorrowedFileIsNotClosed) {
     d->leave();
 }
 
-// Its owner has closed it without notice, and a new file has its number.
+// The owner has closed it without notice, and a new file has its number.
 TEST_F(PollDesc, OpeningEndsABorrowOfTheNumber) {
     poll_desc* d = poll_desc::of(other_);
     const uint32_t borrowed = d->borrow();
@@ -324,7 +323,7 @@ TEST_F(PollDesc, ATimedOutWaiterLeavesTheQueue) {
     desc_->in.pass_on();
 }
 
-// Threads open, use and close descriptors whose numbers are reused at once.
+// Numbers are reused at once.
 TEST_F(PollDesc, ReusedNumbersRefuseNoUser) {
     std::atomic<int> refused = 0;
     std::vector<std::thread> users;

@@ -42,8 +42,7 @@ waiter* poll_side::count_edge(const atomic<uint64_t>& file_word, uint32_t genera
 }
 
 void poll_side::prefetch_waiter() const noexcept {
-    // It lies in a frame: below are the frames of the wait, above those of the call and its
-    // callers.
+    // Below it are the frames of the wait, above it those of the call and its callers.
     constexpr std::ptrdiff_t lines_below = 1;
     constexpr std::ptrdiff_t lines_above = 6;
     const auto* w = static_cast<const char*>(waiters_.front_hint());

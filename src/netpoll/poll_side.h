@@ -1,9 +1,6 @@
 // poll_side.h: one direction of a file: its waiters, and a count of its changes.
 //
-// Problem: edges (backend.h) come to any thread, as a green thread begins to wait, wakes, or reads.
-// No edge may be lost. A call that need not wait should cost little beyond its system call.
-//
-// Each direction counts its edges. A call
+// Each direction counts its edges (backend.h), which come to any thread. A call
 //
 //   I1  reads the count
 //   I2  tries the system call; done, unless it would block
@@ -11,30 +8,27 @@
 //   I4  joins the queue and parks; the lock is released once it is parked
 //   I5  wakes: to I1
 //
-// An edge takes the lock, counts, and wakes the first waiter. I2 sees an edge before I1; a later
-// one is seen by I3, or finds the waiter. So none is lost.
+// An edge takes the lock, counts, and wakes the first waiter. I2 sees an edge before I1; I3 sees a
+// later one, or that one finds the waiter.
 //
-// One at a time: an edge may bring enough for only one waiter, so it wakes only one. A woken call
-// that need not block again first wakes the next one (pass_on). One that blocks ends the chain:
-// another edge will come.
+// One at a time: an edge wakes one waiter. If its call does not block again, it first wakes the
+// next one (pass_on). Otherwise another edge will come.
 //
-// Drained: a read that returns less than requested has emptied a stream, unless the peer has hung
-// up (the end must still be read), or a Unix socket's read reports that it stopped at passed
-// descriptors. It stores its count of I1 in drained. Until the next edge, calls begin with I3,
-// which saves a server one system call per request. A new deadline counts as an edge, so that calls
-// about to wait check it; it brings no data, so drained follows the count.
+// Drained: a read that returns less than requested has emptied a stream (exceptions:
+// docs/netpoll.md). It stores its count in drained, and calls begin with I3 until the next edge. A
+// new deadline counts as an edge, so that calls about to wait check it, and drained follows the
+// count.
 //
 // Rejected:
 // - Waking all waiters at each edge.
-// - A lock per direction, held for the whole call, so that one tries at a time (Go): two more
-//   atomic operations per call.
+// - A lock for the whole call (Go): two more atomic operations per call.
 //
 // Invariants: S1. While the queue is not empty, the bit waiting is set. (A timed-out waiter may
 //                 leave it set.)
 //             S2. An edge counts only for the file that the number means then: the generation in
 //                 word changes with the lock held.
 // Ordering:   R1 (an edge is counted) pairs with A1 (the count is read): hung_up is seen, and all
-//             writes before nudge() or wake_all().
+//                writes before nudge() or wake_all().
 // Threads:    any.
 // See:        docs/netpoll.md, test/model/poll_side_model.cc
 #pragma once
@@ -48,7 +42,7 @@
 
 namespace weft::detail {
 
-// The word of a file (poll_desc.h) holds its generation in the upper half.
+// The upper half of the word of a file (poll_desc.h).
 inline constexpr unsigned generation_shift = 32;
 
 [[nodiscard]] constexpr uint32_t generation_of(uint64_t file_word) noexcept {
@@ -73,15 +67,14 @@ public:
         return drained_.load(relaxed) == seen && !hung_up_.load(relaxed);  // relaxed: a later edge corrects it; A1
     }
 
-    // Records that a call with this count has emptied the stream.
+    // For a call with this count that has emptied the stream.
     void set_drained(uint32_t seen) noexcept { drained_.store(seen, relaxed); }  // relaxed: as above
 
-    // I3 and I4: waits for an edge after the count seen, and returns served, at once if it has come
-    // already.
+    // I3 and I4: waits for an edge after the count seen. Returns served at once if it has come.
     [[nodiscard]] wait_result wait_after(uint32_t seen, wait_reason reason, int64_t deadline_ns) noexcept;
 
-    // Wakes the next waiter. For calls, woken or not, that have found something. One load while
-    // nothing waits.
+    // Wakes the next waiter, after a call, woken or not, that has found something. Costs one load
+    // if nothing waits.
     void pass_on() noexcept {
         if ((word_.word().load(relaxed) & waiting) != 0) [[unlikely]]  // relaxed: a later waiter finds what we found
             wake_next();
@@ -91,26 +84,24 @@ public:
     // ready, or nullptr.
     [[nodiscard]] waiter* count_edge(const atomic<uint64_t>& file_word, uint32_t generation, bool hung_up) noexcept;
 
-    // Hint before an edge: fetches the waiter it will wake into the cache, with the frames it will
-    // resume in.
+    // Hint before an edge: fetches the waiter it will wake, and the frames in which it resumes.
     void prefetch_waiter() const noexcept;
 
     // Makes the waiters of that generation try again, because something else that they check has
     // changed.
     void nudge(const atomic<uint64_t>& file_word, uint32_t generation) noexcept;
 
-    // nudge() without a change of the file, for a new deadline. Keeps drained.
+    // nudge() for a new deadline: keeps drained.
     void look_again(const atomic<uint64_t>& file_word, uint32_t generation) noexcept;
 
     // nudge() for any generation.
     void wake_all() noexcept;
 
-    // The word that guards it, and the queue: for select.
+    // These two: for select.
     [[nodiscard]] guarded_word& lock_word() noexcept { return word_; }
 
     [[nodiscard]] wait_queue& waiters() noexcept { return waiters_; }
 
-    // The number of waiters.
     [[nodiscard]] uint32_t waiters_for_test() noexcept;
 
 private:

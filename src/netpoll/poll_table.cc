@@ -1,7 +1,6 @@
 // poll_table.cc: all poll_desc of the process, by file number.
 //
-// Blocks are allocated on first use of one of their numbers and never freed, so pointers into them
-// stay valid.
+// Blocks are allocated on first use and never freed, so pointers into them stay valid.
 //
 // See: poll_desc.h
 #include <new>

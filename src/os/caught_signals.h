@@ -1,15 +1,11 @@
-// caught_signals.h: catches signals for the program, and restores what was done about them before.
-//
-// The states of a signal:
+// caught_signals.h: catches signals for the program, and restores their previous action.
 //
 //      as before ──catch──▶ caught ──release──▶ as before        our handler is in front
 //          └──────ignore──▶ ignored ──release──▶ as before       no handler, no effect
 //
-// An earlier handler is called after ours, so its owner still receives the signal. A default action
-// is not taken. Code that installs a handler after us should call the one it replaces. Ours then
-// stays installed, and while the signal is not caught it does what would have happened without it.
+// Handlers that are installed earlier or later: docs/signals.md.
 //
-// Threads: catch, ignore, release: one thread at a time. The called function: a signal handler.
+// Threads: catch, ignore, release: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +14,24 @@ namespace weft::detail::os {
 
 inline constexpr int signals_max = 64;
 
-// Why a signal cannot be caught, as text; nullptr if it can.
+// Returns nullptr if the signal can be caught.
 [[nodiscard]] const char* why_not_caught(int signal) noexcept;
 
-// From now on arrived is called with the signal's number whenever the signal comes. arrived must be
-// async-signal-safe, and the same function for all signals. Requires: the signal is as before, and
-// can be caught. Returns 0 or an errno value.
+// arrived must be async-signal-safe, and the same function for all signals. Requires: the signal is
+// as before, and can be caught. Returns 0 or an errno value.
 [[nodiscard]] int catch_signal(int signal, void (*arrived)(int signal) noexcept) noexcept;
 
-// Requires: the signal is as before, and can be caught. Returns 0 or an errno value.
+// Requires and returns the same.
 [[nodiscard]] int ignore_signal(int signal) noexcept;
 
-// Restores the state as before. Also in the child of a fork.
+// Restores the previous action. Also in the child of a fork.
 void release_signal(int signal) noexcept;
 
-// Whether the signal currently has no effect, for whatever reason.
+// Whether its action is SIG_IGN, also one that we have not set.
 [[nodiscard]] bool signal_is_ignored(int signal) noexcept;
 
-// ---- A descriptor that is readable after event_set, until event_clear. event_set is
-// async-signal-safe. event_make returns minus errno's value on failure.
+// ---- A descriptor that is readable from event_set to event_clear. event_set is async-signal-safe.
+// event_make returns minus errno's value on failure.
 [[nodiscard]] int event_make() noexcept;
 void event_set(int fd) noexcept;
 void event_clear(int fd) noexcept;

@@ -16,9 +16,8 @@ namespace weft::detail::os {
 
 namespace {
 
-// A handler may be running on any thread, for any time, and may have read the previous action. So
-// that memory is never overwritten: each distinct action that was found has a copy, which is never
-// freed.
+// A copy of each distinct action. It is never changed or freed, because a handler on any thread may
+// have read it.
 struct found_action {
     struct sigaction action;
     const found_action* older;
@@ -26,9 +25,9 @@ struct found_action {
 
 struct record {
     atomic<void (*)(int) noexcept> arrived{nullptr};  // nullptr: not caught
-    atomic<const found_action*> before{nullptr};      // not nullptr once our handler may run
-    const found_action* all = nullptr;                // all actions ever found
-    bool installed = false;                           // our handler is installed, in front or below another one
+    atomic<const found_action*> before{nullptr};      // set before our handler may run
+    const found_action* all = nullptr;
+    bool installed = false;  // our handler is installed, in front or below another one
     bool ignored = false;
     struct sigaction displaced = {};  // replaced by ignoring the signal
 };
@@ -43,8 +42,7 @@ bool does_nothing_by_default(int signal) noexcept {
     return signal == SIGURG || signal == SIGCHLD || signal == SIGWINCH || signal == SIGCONT;
 }
 
-// Compares signal by signal: the C library's sets are larger than the system's, and the rest is
-// indeterminate.
+// The rest of the C library's larger sets is indeterminate.
 bool is_same_mask(const sigset_t& a, const sigset_t& b) noexcept {
     for (int signal = 1; signal <= signals_max; ++signal) {
         if (sigismember(&a, signal) != sigismember(&b, signal)) return false;
@@ -57,7 +55,7 @@ bool is_same(const struct sigaction& a, const struct sigaction& b) noexcept {
     return (a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler;
 }
 
-// Stores the action that was found. Returns false if there is no memory.
+// Returns false if there is no memory.
 bool keep(record& r, const struct sigaction& a) noexcept {
     const found_action* f = r.all;
     while (f != nullptr && !is_same(f->action, a)) f = f->older;
@@ -76,7 +74,7 @@ void pass_on(const struct sigaction& before, int signal, siginfo_t* info, void* 
     } else if (is_function(before)) {
         before.sa_handler(signal);
     } else if (!caught && before.sa_handler == SIG_DFL && !does_nothing_by_default(signal)) {
-        // Requests the default action, which happens on return: until then the signal is blocked.
+        // The signal is blocked until we return; then the default action happens.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -118,15 +116,14 @@ int catch_signal(int signal, void (*arrived)(int) noexcept) noexcept {
     r.arrived.store(arrived, release);  // pairs with on_caught
     struct sigaction found = {};
     sigaction(signal, nullptr, &found);
-    // Another program part has replaced our handler without calling it, and has since removed its
-    // own. So no handler is left that would call ours.
+    // The handler that had replaced ours is gone, so none calls ours.
     if (r.installed && !is_function(found)) r.installed = false;
     if (!r.installed) {
         struct sigaction action = {};
         action.sa_sigaction = &on_caught;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&action.sa_mask);
-        // In this order, because the handler may run as soon as it is installed.
+        // In this order, because the handler may run at once.
         error = !keep(r, found) ? ENOMEM : sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
         r.installed = error == 0;
         if (error != 0) r.arrived.store(nullptr, relaxed);  // relaxed: it was never called
@@ -172,12 +169,12 @@ WEFT_OS_CALL int event_make() noexcept { return or_errno(::eventfd(0, EFD_CLOEXE
 
 void event_set(int fd) noexcept {
     const uint64_t one = 1;
-    static_cast<void>(::write(fd, &one, sizeof(one)) == 0);  // full: already readable, which suffices
+    static_cast<void>(::write(fd, &one, sizeof(one)) == 0);  // if it fails, the descriptor is already readable
 }
 
 void event_clear(int fd) noexcept {
     uint64_t ignored = 0;
-    static_cast<void>(::read(fd, &ignored, sizeof(ignored)) == 0);  // empty: equally good
+    static_cast<void>(::read(fd, &ignored, sizeof(ignored)) == 0);
 }
 
 }  // namespace weft::detail::os

@@ -19,8 +19,7 @@ bool read_text(const char* path, char* text, size_t size) noexcept {
     return got > 0;
 }
 
-// Parses "quota period" in microseconds, or "max period". Returns the quota in CPUs, 0 if
-// unlimited.
+// Parses "quota period" or "max period"; returns 0 for max.
 double parse_v2(const char* text) noexcept {
     char* end = nullptr;
     const double quota = std::strtod(text, &end);
@@ -29,7 +28,6 @@ double parse_v2(const char* text) noexcept {
     return period > 0 && quota > 0 ? quota / period : 0;
 }
 
-// Reads a directory's file of one or two numbers; returns false if it cannot be read.
 bool read_in(const char* directory, const char* file, char* text, size_t size) noexcept {
     char path[PATH_MAX];
     const int length = std::snprintf(path, sizeof(path), "%s/%s", directory, file);
@@ -46,7 +44,7 @@ double quota_of(const char* directory, bool v2) noexcept {
     return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-// Walks from root + path up to root and returns the tightest quota, 0 if unlimited.
+// Walks from root + path up to root.
 double tightest(const char* root, const char* path, bool v2) noexcept {
     char directory[PATH_MAX];
     const int used = std::snprintf(directory, sizeof(directory), "%s%s", root, path);
@@ -62,7 +60,6 @@ double tightest(const char* root, const char* path, bool v2) noexcept {
     }
 }
 
-// Whether the comma-separated names contain "cpu".
 bool names_cpu(const char* names) noexcept {
     for (const char* at = names; (at = std::strstr(at, "cpu")) != nullptr; ++at) {
         const bool starts = at == names || at[-1] == ',';
@@ -78,7 +75,7 @@ double cgroup_cpu_quota(const char* membership_file, const char* mount) noexcept
     if (file == nullptr) return 0;
     char line[PATH_MAX];
     double least = 0;
-    // Lines have the form "id:controllers:path"; v2 has an empty list of controllers.
+    // Lines have the form "id:controllers:path"; v2 has no controllers.
     while (std::fgets(line, sizeof(line), file) != nullptr) {
         line[std::strcspn(line, "\n")] = '\0';
         char* names = std::strchr(line, ':');

@@ -1,15 +1,12 @@
-// cgroup.h: the CPU quota of this process's control group.
-//
-// Supports cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us). The roots are parameters, so that a test
-// can use a fake tree.
+// cgroup.h: the CPU quota of this process's control group, v1 or v2.
 //
 // Threads: any thread.
 #pragma once
 
 namespace weft::detail::os {
 
-// The tightest quota from the cgroup named in membership_file up to mount, in CPUs; 0 if no quota
-// is set or readable.
+// Returns the tightest quota from the cgroup that membership_file names up to mount, in CPUs; 0 if
+// none is set or readable.
 [[nodiscard]] double cgroup_cpu_quota(const char* membership_file, const char* mount) noexcept;
 
 }  // namespace weft::detail::os

@@ -29,7 +29,6 @@ protected:
 
     [[nodiscard]] fs::path mount() const { return root_ / "mount"; }
 
-    // A file under the mount, with its folders.
     void put(const fs::path& where, std::string_view text) const {
         const fs::path path = mount() / where;
         fs::create_directories(path.parent_path());

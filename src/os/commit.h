@@ -1,32 +1,28 @@
-// commit.h: reserves pages, commits them later, and tells which are in memory. For stacks.
+// commit.h: reserves pages for stacks, and commits them later. Belongs to the contract of os.h.
 //
-// Part of the porting contract, beside os.h. Addresses and sizes are in whole pages.
+// Addresses and sizes are in whole pages.
 //
-// Threads: any thread. commit_pages and is_readable also in a signal handler, where they preserve
-//          errno.
+// Threads: any thread. commit_pages and is_readable also in a signal handler; they preserve errno.
 #pragma once
 
 #include <cstddef>
 
 namespace weft::detail::os {
 
-// Address space that is inaccessible and not counted as memory; nullptr, with errno set, on
-// failure. Counts as a mapping for failure::map.
+// Returns inaccessible address space, not counted as memory; nullptr, with errno set, on failure.
+// Counts for failure::map.
 [[nodiscard]] void* map_reserved(std::size_t size) noexcept;
 
-// Makes reserved pages accessible; they read as zero. From then on they count as memory, if the
-// system counts. Returns 0 or an errno value.
+// The pages read as zero, and count as memory. Returns 0 or an errno value.
 [[nodiscard]] int commit_pages(void* address, std::size_t size) noexcept;
 
-// The reverse: releases content and memory, and keeps the address space. Returns false if nothing
-// has changed.
+// Keeps only the address space. Returns false if nothing has changed.
 [[nodiscard]] bool decommit_pages(void* address, std::size_t size) noexcept;
 
-// Whether an access to the word that contains address would not fault.
+// Whether the word that contains address can be read.
 [[nodiscard]] bool is_readable(const void* address) noexcept;
 
-// How many bytes from low on, in [low, low + size), are in pages that are not in memory: never
-// touched, discarded, or swapped out.
+// Returns how many bytes from low on are not in memory.
 [[nodiscard]] std::size_t absent_bytes(const void* low, std::size_t size) noexcept;
 
 }  // namespace weft::detail::os

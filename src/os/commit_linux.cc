@@ -1,8 +1,7 @@
 // commit_linux.cc: see commit.h.
 //
-// Linux counts a private mapping as memory from when it becomes writable, even after it is made
-// inaccessible again. So pages are committed by mprotect, but decommitted by a new mapping in their
-// place.
+// Linux counts a private mapping as memory for good once it is writable. So mprotect commits pages,
+// but only a new mapping in their place decommits them.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,7 +21,7 @@ namespace weft::detail::os {
 namespace {
 
 constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-constexpr std::size_t pages_at_once = 256;  // queried in one call; the results lie on the stack
+constexpr std::size_t pages_at_once = 256;  // per call; the results lie on the stack
 
 }  // namespace
 
@@ -34,7 +33,7 @@ void* map_reserved(std::size_t size) noexcept {
     unmap_kept_pages();
     void* address = mmap(nullptr, size, PROT_NONE, reserved, -1, 0);
     if (address == MAP_FAILED) return nullptr;
-    madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks only cost more
+    madvise(address, size, MADV_NOHUGEPAGE);
     return address;
 }
 
@@ -47,11 +46,11 @@ int commit_pages(void* address, std::size_t size) noexcept {
 
 bool decommit_pages(void* address, std::size_t size) noexcept {
     if (mmap(address, size, PROT_NONE, reserved | MAP_FIXED, -1, 0) == MAP_FAILED) return false;
-    madvise(address, size, MADV_NOHUGEPAGE);  // as its neighbours, or it would be a separate mapping
+    madvise(address, size, MADV_NOHUGEPAGE);  // else it would stay a separate mapping
     return true;
 }
 
-// A futex wait that does not wait: the kernel reads the word first.
+// A futex wait without time reports EFAULT if the kernel cannot read the word.
 bool is_readable(const void* address) noexcept {
     const int before = errno;
     auto* word = reinterpret_cast<uint32_t*>(reinterpret_cast<uintptr_t>(address) & ~uintptr_t{3});

@@ -30,7 +30,7 @@ const uint32_t* this_cpu_word() noexcept { return nullptr; }
 uint32_t cpu_of(const uint32_t* word) noexcept {
     if (word == nullptr) return no_cpu;
     const uint32_t cpu = __atomic_load_n(word, __ATOMIC_RELAXED);  // written by the kernel
-    return cpu < cpus_max ? cpu : no_cpu;                          // not registered: a negative number
+    return cpu < cpus_max ? cpu : no_cpu;                          // negative: not registered
 }
 
 bool read_cpu_mask(int tid, cpu_mask& mask) noexcept {
@@ -52,7 +52,7 @@ bool move_this_thread(uint32_t cpu) noexcept {
     cpu_mask one;
     one.add(cpu);
     const bool moved = write_cpu_mask(0, one);
-    // If its cpuset has changed in between, none of the previous CPUs may be left.
+    // The cpuset may have changed and contain none of the previous CPUs.
     const bool free_again = write_cpu_mask(0, had_all ? all : before) || write_cpu_mask(0, all);
     return moved && free_again;
 }

@@ -62,7 +62,7 @@ TEST(CpuAffinity, AMovedThreadKeepsItsMask) {
     const uint32_t* word = this_cpu_word();
     if (cpu_of(word) == no_cpu) GTEST_SKIP() << "this system does not say where threads are";
     for (const uint32_t cpu : cpus_of(usual)) {
-        // The system may have moved it on by the time that it is looked at.
+        // The system may have moved the thread again before the check.
         test::eventually([&] { return move_this_thread(cpu) && cpu_of(word) == cpu; });
         EXPECT_EQ(own_mask(), usual);
     }

@@ -1,8 +1,7 @@
 // cpu_ticks.h: the CPU's own counter: half the cost of the clock, used only to skip clock reads.
 //
-// Its rate is unknown and need not be known: at worst a P reads the real clock a few times more or
-// less often than every 20 µs. Processors differ by one instruction, which must be inline. So it is
-// an #if here, as in cpu_relax, not one file each.
+// Its rate need not be known: at worst a P reads the real clock a few times too often or too
+// seldom. The instruction must be inline, so it is an #if here, not a file for each processor.
 //
 // Threads: any thread.
 #pragma once
@@ -13,7 +12,7 @@
 
 namespace weft::detail::os {
 
-// Ticks between two reads of the clock: about 20 µs.
+// Ticks for about 20 µs.
 inline constexpr uint64_t clock_interval = 1 << 16;
 
 [[nodiscard]] inline uint64_t cpu_ticks() noexcept {

@@ -1,9 +1,8 @@
 // cpus_linux.cc: how many CPUs this process may keep busy.
 //
-// The affinity mask gives the number of CPUs; a cgroup CPU quota may allow less time. Quotas apply
-// at every level of the cgroup tree, so the tightest one from our cgroup up to the root counts (Go
-// reads only the leaf). A quota of 1.5 CPUs is rounded up to 2, because the kernel throttles only
-// when all of it is used.
+// The affinity mask, limited by the tightest quota from our cgroup up to the root.
+//
+// See: docs/environment.md
 #include <sched.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ namespace weft::detail::os {
 namespace {
 
 unsigned affinity_cpus() noexcept {
-    // The mask's size is unknown; it grows until the kernel accepts it.
+    // The kernel refuses a mask that is too small.
     for (int cpus = 1024; cpus <= 1 << 16; cpus *= 4) {
         cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(cpus));
         if (set == nullptr) break;

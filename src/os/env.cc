@@ -1,4 +1,4 @@
-// env.cc: numbers and times from environment variables; one clear line if they are invalid.
+// env.cc: numbers, times and words from environment variables. See docs/environment.md.
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -13,8 +13,7 @@ namespace weft::detail::os {
 
 namespace {
 
-// A decimal number, optionally with a unit: k, M, G (powers of 1024), optionally followed by "iB"
-// or "B".
+// Accepts a decimal number, optionally with k, M or G, and "i", "B" or "iB".
 bool parse(const char* text, uint64_t& value) noexcept {
     if (std::isdigit(static_cast<unsigned char>(*text)) == 0) return false;
     char* end = nullptr;
@@ -42,7 +41,7 @@ struct time_unit {
 
 constexpr time_unit time_units[] = {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
 
-// The nanoseconds of a unit; without a unit those of a millisecond; 0: an unknown unit.
+// An empty name means ms. Returns 0 for an unknown unit.
 int64_t ns_of_unit(const char* name) noexcept {
     if (*name == '\0') return 1'000'000;
     for (const time_unit& unit : time_units) {
@@ -53,8 +52,7 @@ int64_t ns_of_unit(const char* name) noexcept {
 
 bool is_digit(char c) noexcept { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// A decimal number, optionally with a fraction, and an optional unit. Fractions of a nanosecond are
-// truncated. Uses no floating point, so 0.1 is exact.
+// Truncates fractions of a nanosecond. Uses no floating point, so 0.1 is exact.
 bool parse_time(const char* text, int64_t& value_ns) noexcept {
     if (!is_digit(*text)) return false;
     int64_t whole = 0;
@@ -76,7 +74,7 @@ bool parse_time(const char* text, int64_t& value_ns) noexcept {
     return true;
 }
 
-// Formats a time in the largest unit of which it is a multiple.
+// Uses the largest unit of which the time is a multiple.
 struct time_text {
     explicit time_text(int64_t ns) noexcept {
         const time_unit* unit = time_units;

@@ -23,7 +23,6 @@ class EnvNumber : public ::testing::Test {
 protected:
     ~EnvNumber() override { ::unsetenv(variable); }
 
-    // What the variable set to text is read as, and what is said about it.
     void read(const char* text, uint64_t low = 1, uint64_t high = UINT64_MAX) {
         ::setenv(variable, text, 1);
         said_ = test::stderr_of([&] { number_ = env_number(variable, low, high, fallback); });
@@ -120,7 +119,7 @@ TEST_F(EnvNumber, TheEndsOfTheRangeAreValid) {
     EXPECT_EQ(said_, "");
 }
 
-// A variable of any length: one line, cut, with its end.
+// The line is cut, and keeps its end.
 TEST_F(EnvNumber, AVeryLongVariableGivesOneLine) {
     const std::string junk(5000, 'x');
     read(junk.c_str());
@@ -133,7 +132,7 @@ class EnvTime : public ::testing::Test {
 protected:
     ~EnvTime() override { ::unsetenv(variable); }
 
-    // What the variable set to text is read as, from 10 us to 10 s with 10 ms as the default, and what is said about it.
+    // From 10 us to 10 s; the default is 10 ms.
     void read(const char* text) {
         ::setenv(variable, text, 1);
         said_ = test::stderr_of([&] { ns_ = env_time_ns(variable, 10 * us, 10'000 * ms, 10 * ms); });
@@ -172,7 +171,7 @@ TEST_F(EnvTime, MayHaveAUnit) {
     expect_silent("2s", 2'000 * ms);
     expect_silent("0.0001s", 100 * us);
     expect_silent("10000.5ns", 10'000);
-    expect_silent("0.0000199999999999999999999s", 19'999);  // what is less than a nanosecond is cut off
+    expect_silent("0.0000199999999999999999999s", 19'999);
 }
 
 TEST_F(EnvTime, JunkGivesTheDefaultAndOneLine) {

@@ -1,8 +1,7 @@
 // fd_calls.h: system calls on file descriptors, for the network and file layers.
 //
-// Each returns the system call's result, or minus errno's value. They are separate functions, never
-// inlined: a green thread may resume on another thread after a wait, and a compiler keeps errno's
-// address. Here errno is read on the thread that made the call.
+// Each returns the system call's result, or minus errno's value, and is never inlined
+// (never_inlined.h).
 //
 // Threads: any thread.
 #pragma once
@@ -17,7 +16,7 @@ struct iovec;
 
 namespace weft::detail::os {
 
-// Sockets. Sending to a peer that no longer reads gives EPIPE, without a signal.
+// Sockets. EPIPE comes without a signal.
 [[nodiscard]] ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept;
 [[nodiscard]] ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept;
 [[nodiscard]] ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept;
@@ -31,8 +30,8 @@ namespace weft::detail::os {
     int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept;
 
 // Reads from a Unix stream and drops descriptors that arrive with the bytes. stopped: a short read
-// has stopped where descriptors came, or at bytes of another sender if the socket distinguishes
-// senders, and may have left more. Otherwise a short read has left nothing.
+// has ended where descriptors came, or at bytes of another sender if the socket distinguishes
+// senders. Otherwise it has left nothing.
 [[nodiscard]] ssize_t socket_receive_dropping_files(int fd,
                                                     const iovec* into,
                                                     std::size_t count,
@@ -46,14 +45,14 @@ inline constexpr std::size_t files_most = 253;
 [[nodiscard]] ssize_t socket_receive_files(
     int fd, void* into, std::size_t size, int* files, std::size_t& count, bool& cut) noexcept;
 
-// Makes a socket: non-blocking, not inherited by executed programs.
+// New sockets are non-blocking, and not inherited by executed programs.
 [[nodiscard]] int socket_make(int family, int type, int protocol) noexcept;
 [[nodiscard]] int socket_accept(int fd) noexcept;
 [[nodiscard]] int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept;
 [[nodiscard]] int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept;
 [[nodiscard]] int socket_listen(int fd, int backlog) noexcept;
 [[nodiscard]] int socket_shut(int fd, int how) noexcept;
-[[nodiscard]] int socket_pair(int type, int (&fds)[2]) noexcept;  // of Unix sockets, as socket_make
+[[nodiscard]] int socket_pair(int type, int (&fds)[2]) noexcept;  // of Unix sockets
 [[nodiscard]] int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& size) noexcept;
 [[nodiscard]] int socket_option(int fd, int level, int option, int value) noexcept;
 [[nodiscard]] int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept;
@@ -64,7 +63,7 @@ inline constexpr std::size_t files_most = 253;
 [[nodiscard]] int make_nonblocking(int fd) noexcept;
 int fd_close(int fd) noexcept;
 
-// Whether a read (POLLIN) or write (POLLOUT) would not wait, according to poll(2). Does not wait.
+// Whether a read (POLLIN) or write (POLLOUT) would not wait. Does not wait.
 [[nodiscard]] int fd_poll(int fd, short events, short& ready) noexcept;
 
 int file_unlink(const char* path) noexcept;

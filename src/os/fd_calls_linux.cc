@@ -38,8 +38,7 @@ WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_
     const sigpipe_held_back signal;
     off_t at = offset;
     const ssize_t sent = or_errno(::sendfile(socket, file, &at, count));
-    // It works in steps: the signal may come from one that is not reported, after some that
-    // succeeded.
+    // After a partial success, sendfile does not report the step that raises the signal.
     if (sent == -EPIPE || (sent >= 0 && static_cast<std::size_t>(sent) < count)) signal.take();
     offset = at;
     return sent;
@@ -72,7 +71,7 @@ WEFT_OS_CALL ssize_t socket_receive_dropping_files(int fd,
     message.msg_iov = const_cast<iovec*>(into);  // only read
     message.msg_iovlen = count;
     const ssize_t moved = or_errno(::recvmsg(fd, &message, 0));
-    // There is no room for ancillary data, so all of it is truncated.
+    // Without a control buffer all ancillary data is truncated.
     stopped = (message.msg_flags & MSG_CTRUNC) != 0;
     return moved;
 }
@@ -116,7 +115,7 @@ socket_receive_files(int fd, void* into, std::size_t size, int* files, std::size
             std::memcpy(&file, CMSG_DATA(h) + i * sizeof(int), sizeof(int));
             if (count < room) {
                 files[count++] = file;
-            } else {  // padding of the control buffer had room for one more
+            } else {  // padding had room for it
                 ::close(file);
                 cut = true;
             }

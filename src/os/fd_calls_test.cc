@@ -1,4 +1,4 @@
-// fd_calls_test.cc: what the system says of a read from a Unix stream, on which it is built that the next one may be spared.
+// fd_calls_test.cc: when a short read from a Unix stream has emptied the socket.
 
 #include "os/fd_calls.h"
 
@@ -27,7 +27,7 @@ protected:
         ASSERT_EQ(socket_send(pair_[0], text.data(), text.size()), static_cast<ssize_t>(text.size()));
     }
 
-    // What a read of size bytes brings, in two pieces.
+    // Reads up to size bytes, in two pieces.
     std::string receive(std::size_t size) {
         std::string text(size, '.');
         const std::size_t first = size / 2;

@@ -24,10 +24,9 @@ namespace {
 
 constexpr int write_without_signal = 0x100;  // RWF_NOSIGNAL, Linux 6.18
 
-// Whether pwritev2 supports that flag. Relaxed: a thread that sees the change late tries once more.
+// Relaxed: a thread that reads an old value only tries once more.
 constinit atomic<bool> knows_write_without_signal{true};
 
-// Repeats f while a signal interrupts it.
 template <typename F>
 [[gnu::always_inline]] inline auto restarted(F f) noexcept {
     for (;;) {
@@ -82,7 +81,7 @@ file_status status_of(const struct stat& s) noexcept {
             .group = s.st_gid};
 }
 
-// The kernel's layout of a directory entry. libc's readdir is not used, because it allocates.
+// The kernel's layout; libc's readdir allocates.
 struct entry_head {
     uint64_t inode;
     int64_t next;
@@ -168,7 +167,7 @@ WEFT_OS_CALL int open_terminal_again(int fd, bool writes) noexcept {
     std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     const int own = or_errno(::open(path, (writes ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (own < 0) return own;
-    // /dev/tty is the caller's current terminal, which may differ from the one when fd was opened.
+    // /dev/tty may be another terminal than when fd was opened.
     unsigned first = 0;
     unsigned second = 0;
     const bool is_same = ::ioctl(fd, TIOCGDEV, &first) == 0 && ::ioctl(own, TIOCGDEV, &second) == 0 && first == second;

@@ -1,11 +1,6 @@
 // guard_linux.cc: three ways to make the low end of a stack fault.
 //
-//   guard_region     MADV_GUARD_INSTALL (Linux 6.13): a marker in the page table; no memory, no
-//                    mapping. Any access faults with SIGSEGV.
-//   write_protect    userfaultfd in write-protect mode, answered by SIGBUS: a write faults. For
-//                    older kernels, if the process may create a userfaultfd for its own user-mode
-//                    faults. Costs page tables, no mapping.
-//   protect_pages    mprotect: splits the mapping, so it counts twice against vm.max_map_count.
+// See: docs/stacks.md, Guards
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
@@ -34,11 +29,10 @@ namespace weft::detail::os {
 
 namespace {
 
-// The process's userfaultfd, opened on first use and kept open: closing it would remove the
-// protection.
+// Opened on first use; closing it would remove the protection.
 struct protector {
     int fd = -1;
-    bool unpopulated = false;  // pages need not be populated before they are protected
+    bool unpopulated = false;  // absent pages can be protected
 
     protector() noexcept {
         if (open(UFFD_FEATURE_WP_UNPOPULATED)) {
@@ -85,7 +79,7 @@ bool write_protect(void* address, std::size_t size) noexcept {
     const protector& p = process_protector();
     if (p.fd < 0) return false;
     if (!p.unpopulated) {
-        // A missing page cannot be protected: reading it maps the shared zero page.
+        // Only present pages can be protected; reading maps the shared zero page.
         const auto* byte = static_cast<const volatile char*>(address);
         for (std::size_t at = 0; at < size; at += page_size()) static_cast<void>(byte[at]);
     }

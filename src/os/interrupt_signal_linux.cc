@@ -36,7 +36,7 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     } else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) {
         before.sa_handler(signal);
     } else if (before.sa_handler == SIG_DFL && signal != SIGURG && signal != SIGCHLD && signal != SIGWINCH) {
-        // Requests the default action, which happens on return: until then the signal is blocked.
+        // The signal is blocked until we return; then the default action happens.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -78,7 +78,7 @@ int install_interrupt(int signal, bool (*handler)(const interruption& at) noexce
     installing_handlers.lock();
     installed& entry = table[signal];
     if (entry.ours == nullptr) {
-        // In this order, because the handler may run as soon as it is installed.
+        // In this order, because the handler may run at once.
         sigaction(signal, nullptr, &entry.before);
         entry.ours = handler;
         if (sigaction(signal, &action, nullptr) != 0) {
@@ -118,7 +118,7 @@ bool interrupt_comes(int signal) noexcept {
     pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     struct sigaction there = {};
     sigaction(signal, nullptr, &there);
-    // A handler in front of ours may pass the signal on, so any handler counts.
+    // Any handler counts, because it may pass the signal on to ours.
     const bool handled = there.sa_handler != SIG_IGN && there.sa_handler != SIG_DFL;
     return sigismember(&blocked, signal) == 0 && handled;
 }
@@ -140,7 +140,7 @@ void go_on_in(const interruption& at, void (*entry)()) noexcept {
 #if defined(__x86_64__)
     constexpr uintptr_t red_zone = 128;
     constexpr uintptr_t signal_frame_max = 64 * 1024;
-    // The thread has no alternate stack, so the data saved by the signal lies where we would write.
+    // Without an alternate stack, the signal frame lies where we would write.
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (here < at.sp && at.sp - here < signal_frame_max) return;
     auto& registers = static_cast<ucontext_t*>(at.registers)->uc_mcontext.gregs;
@@ -149,8 +149,7 @@ void go_on_in(const interruption& at, void (*entry)()) noexcept {
     registers[REG_RSP] = static_cast<greg_t>(sp);
     registers[REG_RIP] = reinterpret_cast<greg_t>(entry);
 #else
-    // The called function may be interrupted again when it continues. The current mask is restored
-    // when the handler returns.
+    // entry may be interrupted again, so it runs with the interrupted code's mask.
     const auto* context = static_cast<const ucontext_t*>(at.registers);
     pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, nullptr);
     entry();

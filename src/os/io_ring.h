@@ -1,27 +1,17 @@
-// io_ring.h: a queue of file reads that the system performs asynchronously.
+// io_ring.h: a queue of file reads that the system performs asynchronously: io_uring.
 //
-// On Linux it is io_uring, by system calls alone. Two rings of memory are shared with the kernel.
-// We put requests at the tail of one, and the kernel takes them at its head; completions go the
-// other way. Each side writes its own end and reads the other's.
+// Two rings are shared with the kernel. Each side writes its own end and reads the other's.
 //
-//      requests      tail: ours     head: the kernel's    a system call (submit) makes it take them
+//      requests      tail: ours     head: the kernel's    submit makes the kernel take them
 //      completions   head: ours     tail: the kernel's    the descriptor is readable unless empty
 //
-// Options not used:
-// - SQPOLL, a kernel thread that polls for requests: a processor would never idle.
-// - DEFER_TASKRUN, completions only when their thread asks for them: one thread must own the ring,
-//   and ours migrates.
-// - COOP_TASKRUN, fewer interrupts: while the submitter computes, other threads would not see
-//   completions.
+// Rejected: SQPOLL: its kernel thread polls, so a processor would never idle.
+// Rejected: DEFER_TASKRUN: one thread must own the ring, and ours migrates.
+// Rejected: COOP_TASKRUN: other threads see no completions while the submitter computes.
+// Rejected: Kernels before 5.12 (no native workers): many bugs, and locked memory.
 //
-// Kernels before 5.12 (no native workers) are refused: their rings had too many bugs, and locked
-// memory.
-//
-// Ordering: R1 (our tail is published) pairs with the kernel's acquire of it: the request is
-//           written. A1 (the kernel's tail is read) pairs with its release: the completion is
-//           written. R2 (our head is published) pairs with the kernel's acquire: we have read the
-//           completion, and its slot may be reused. A2 (the kernel's head is read) pairs with its
-//           release: the request's slot is free.
+// Ordering: R1 (our tail; a request is written) and R2 (our head; a slot is free) pair with the
+//           kernel's acquires. A1 (its tail) and A2 (its head) pair with its releases.
 // Threads:  see each; only await blocks.
 // See:      docs/files.md, io_ring_test.cc
 #pragma once
@@ -33,18 +23,17 @@ struct iovec;
 
 namespace weft::detail::os {
 
-// A read.
 struct ring_request {
     int fd;
-    const iovec* into;  // lives until the completion, as does the memory it names
-    uint32_t count;     // number of pieces
-    int64_t offset;     // from the beginning of the file
-    uint64_t tag;       // returned with the completion
+    const iovec* into;  // it and its memory live until the completion
+    uint32_t count;     // of pieces
+    int64_t offset;
+    uint64_t tag;
 };
 
 struct ring_completion {
     uint64_t tag;
-    int result;  // the system call's result, or minus errno's value
+    int result;  // the system call's, or minus errno's value
 };
 
 class io_ring {
@@ -52,7 +41,7 @@ public:
     static constexpr uint32_t entries = 128;  // requests not yet taken; there is room for twice as many completions
 
     io_ring() noexcept = default;
-    // Assumes that all requests are done: their memory must not be in use (await).
+    // Requires: the kernel uses the memory of no request (await).
     ~io_ring();
     io_ring(const io_ring&) = delete;
     io_ring& operator=(const io_ring&) = delete;
@@ -66,16 +55,16 @@ public:
 
     // ---- One thread at a time.
 
-    // Appends a request. Returns false if there is no room.
+    // Returns false if the ring is full.
     [[nodiscard]] bool push(const ring_request& r) noexcept;
 
-    // Takes back the newest request, if the kernel has not taken it yet. Must not run during
-    // submit(). Returns whether it took one.
+    // Takes back the newest request that the kernel has not taken. Returns false if it has taken
+    // all. Must not run during submit().
     [[nodiscard]] bool take_back(uint64_t& tag) noexcept;
 
     // ---- Any thread, one at a time, concurrently with the above.
 
-    // Makes the kernel take count requests. Returns how many it has taken, or minus errno's value.
+    // Returns how many requests the kernel has taken, or minus errno's value.
     [[nodiscard]] int submit(uint32_t count) noexcept;
 
     // ---- One thread at a time, concurrently with the above.
@@ -83,7 +72,7 @@ public:
     // Takes the oldest completion. Returns false if the ring is empty.
     [[nodiscard]] bool pop(ring_completion& c) noexcept;
 
-    // Waits until count completions have not been popped, or it is interrupted.
+    // Waits for count completions that have not been popped, or an interruption.
     void await(uint32_t count) noexcept;
 
 private:

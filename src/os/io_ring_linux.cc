@@ -18,7 +18,7 @@ namespace weft::detail::os {
 
 namespace {
 
-// The same on all processors since 5.1.
+// The same on all processors.
 constexpr long call_setup = 425;
 constexpr long call_enter = 426;
 
@@ -30,10 +30,9 @@ void* map_ring(int fd, std::size_t size, uint64_t what) noexcept {
     return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// The ends of the rings are plain words in memory that the kernel also writes.
 uint32_t load_acquire(const uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
-// For the only writer of the word.
+// Only for the writer of the word.
 uint32_t load_own(const uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 
 void store_release(uint32_t* word, uint32_t value) noexcept { __atomic_store_n(word, value, __ATOMIC_RELEASE); }

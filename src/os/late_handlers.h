@@ -1,12 +1,10 @@
 // late_handlers.h: whether signal handlers may run later than the signal.
 //
-// ThreadSanitizer holds a signal back until the thread calls a function that it intercepts, and
-// calls the handler there. A signal that comes during or shortly before another system call waits
-// for the call's end. A thread that sleeps without a limit would never notice it. So sleeping
-// threads use intercepted calls, or sleep only briefly at a time. Signals are not used to interrupt
-// threads, or to ask where they are.
+// ThreadSanitizer calls a handler only when the thread next calls a function that it intercepts. So
+// sleeping threads use such functions, or sleep briefly, and no signal is used to interrupt threads
+// or to ask where they are.
 //
-// Threads: any thread.
+// Threads: any thread. See: docs/sanitizers.md
 #pragma once
 
 namespace weft::detail::os {

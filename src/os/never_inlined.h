@@ -1,8 +1,7 @@
-// never_inlined.h: functions that make a system call and read errno, for callers that change
-// threads.
+// never_inlined.h: system calls that read errno on the thread that has made them.
 //
-// A compiler keeps errno's address, which belongs to a thread, but not across such a call. The
-// function is neither inlined nor specialised, not even by link-time optimization.
+// A compiler keeps the address of errno in a function, in which a green thread may change threads.
+// So such a call is neither inlined nor specialised, not even by link-time optimization.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +17,7 @@
 
 namespace weft::detail::os {
 
-// A system call's result, with minus errno instead of -1.
+// Returns minus errno's value instead of -1.
 template <typename Integer>
 [[gnu::always_inline]] inline Integer or_errno(Integer result) noexcept {
     return result >= 0 ? result : -static_cast<Integer>(errno);

@@ -1,30 +1,25 @@
 // nonblocking_output.h: writes to a descriptor of the program without ever waiting for its reader.
 //
-// Problem. stderr may be connected to something that is not read: a full pipe, a stopped terminal,
-// a reader that hangs. Its flags belong to the open file, which the shell, other processes and the
-// program share. So it cannot be made non-blocking. And poll() promises little: one page of a pipe,
-// not even a line of a terminal, and nothing if others write at the same moment.
+// Problem. stderr may be a pipe or a terminal that is not read. Making it non-blocking would affect
+// other processes, which share the open file. And poll() promises little: one page of a pipe, not
+// even a line of a terminal, and nothing if others write too.
 //
 // So the kind of file decides:
 //
-//   a pipe, a FIFO, a terminal     is reopened, non-blocking, through /proc/self/fd: another open
-//                                  file with its own flags
+//   a pipe, a FIFO, a terminal     is reopened, non-blocking, through /proc/self/fd
 //   a socket                       is sent to with MSG_DONTWAIT
-//   a regular file                 is written directly: no reader delays it, and reopened it would
+//   a regular file                 is written directly: no reader delays it; a reopened one would
 //                                  start at its beginning
-//   anything else                  also what cannot be reopened: is polled, and then written in
-//                                  pieces that it accepts for sure unless others write at that
-//                                  moment; for a terminal, byte by byte
+//   anything else                  and a pty's master, which would become another pty: is polled,
+//                                  and written in pieces that fit unless others write too
 //
-// The reopened descriptor is closed with this object, which lives for one report. So it refers to
-// the current file, and a pipe's end is not kept open for long (except in a child forked in that
-// time, until it executes a program). A pty's master is never reopened: that would make another
-// pty.
+// This object lives for one report and closes what it has reopened. So it does not keep a pipe
+// open.
 //
-// Rejected: O_NONBLOCK by fcntl during the write. Other writers would get EAGAIN.
-// Rejected: A thread that may block instead of us. It must be waited for, or left behind.
-// Rejected: A signal that interrupts the write. It would have to be one that no other code uses.
-// Rejected: RWF_NOWAIT. Terminals refuse it, and so do older kernels on pipes.
+// Rejected: O_NONBLOCK during the write: other writers would get EAGAIN.
+// Rejected: A thread that may block: it must be waited for, or left behind.
+// Rejected: A signal that interrupts the write: no other code could use it.
+// Rejected: RWF_NOWAIT: terminals refuse it, and older kernels on pipes.
 //
 // Threads: any thread; one at a time.
 #pragma once
@@ -43,12 +38,10 @@ public:
     nonblocking_output(const nonblocking_output&) = delete;
     nonblocking_output& operator=(const nonblocking_output&) = delete;
 
-    // Writes as many of size bytes as are accepted now. Returns their number; -1: none ever will
-    // be.
+    // Returns the number of bytes that were accepted; -1: no more ever will be.
     [[nodiscard]] std::ptrdiff_t write_some(const char* text, std::size_t size) noexcept;
 
-    // Waits for at most ns until something is accepted. Returns false if nothing is. Also returns
-    // true if write_some() is going to return -1.
+    // Returns false if nothing is accepted for ns; true also if write_some() will return -1.
     [[nodiscard]] bool await(int64_t ns) noexcept;
 
 private:
@@ -61,7 +54,7 @@ private:
     int fd_;
     int own_ = -1;  // the reopened descriptor
     way way_ = way::unknown;
-    std::size_t sure_ = 0;  // if polled: how much it accepts once ready
+    std::size_t sure_ = 0;  // if polled: accepted for sure
 };
 
 }  // namespace weft::detail::os

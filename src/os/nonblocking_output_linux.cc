@@ -32,7 +32,7 @@ bool is_same_file(int fd, const struct stat& as) noexcept {
     return fstat(fd, &s) == 0 && s.st_dev == as.st_dev && s.st_ino == as.st_ino && s.st_rdev == as.st_rdev;
 }
 
-// Reopens fd with its own flags; -1 if that fails or fd is not the file described by as.
+// Returns -1 on failure, or if fd is not the file described by as.
 int open_again(int fd, const struct stat& as) noexcept {
     char path[32];
     std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -86,7 +86,7 @@ bool nonblocking_output::await(int64_t ns) noexcept {
         pollfd one{target(), POLLOUT, 0};
         const timespec left{left_ns / ns_per_s, left_ns % ns_per_s};
         const int ready = ppoll(&one, 1, &left, nullptr);
-        if (ready >= 0 || errno != EINTR) return ready > 0;  // the write will report an error of the descriptor
+        if (ready >= 0 || errno != EINTR) return ready > 0;  // the write will report an error
     }
 }
 

@@ -1,5 +1,4 @@
-// nonblocking_output_test.cc: a reader that does not read never blocks the writer, and other
-// writers are unaffected.
+// nonblocking_output_test.cc: an unread output never blocks its writer, nor changes for others.
 #include "os/nonblocking_output.h"
 
 #include <fcntl.h>
@@ -26,7 +25,7 @@ namespace {
 using test::ms;
 using test::two_ends;
 
-// Writes lines until no more are accepted. Returns the number of bytes accepted.
+// Returns the number of bytes accepted.
 std::size_t fill(nonblocking_output& out) {
     std::string text;
     while (text.size() < 4000) text += "a line of a report\n";
@@ -38,13 +37,13 @@ std::size_t fill(nonblocking_output& out) {
     }
 }
 
-// A write that blocks would do so for ever; the alarm then ends the process.
+// The alarm ends the process if a write blocks.
 void expect_never_waits(const two_ends& e) {
     alarm(60);
     {
         nonblocking_output out(e.write_end());
         EXPECT_GT(fill(out), 1000u);
-        // A terminal passes on what it has, and then accepts a little more.
+        // A terminal passes data on, and then accepts a little more.
         bool takes_more = true;
         for (int i = 0; i < 100 && takes_more; ++i) {
             fill(out);
@@ -56,7 +55,7 @@ void expect_never_waits(const two_ends& e) {
     alarm(0);
 }
 
-// While this exists, no descriptor can be opened.
+// While it exists, no descriptor can be opened.
 class no_more_descriptors {
 public:
     no_more_descriptors() {
@@ -147,7 +146,7 @@ TEST(NonblockingOutput, AClosedOutputFailsEveryWrite) {
     EXPECT_EQ(out.write_some("for nobody", 10), -1);
 }
 
-// A signal must not look like a reader: the write after it would block for ever.
+// If a signal ended the wait, the next write would block for ever.
 TEST(NonblockingOutput, ASignalDoesNotEndTheWaitForRoom) {
     struct sigaction action{};
     struct sigaction before{};

@@ -77,8 +77,7 @@ TEST(Note, AWakeSynchronizesWithTheSleep) {
     other.join();
 }
 
-// The deadline passes at about the moment of the wake-up. Either sleep() returns true, or the
-// wake-up remains for the next one.
+// Either sleep() returns true, or the wake-up remains for the next sleep.
 TEST(Note, AWakeThatRacesWithTheDeadlineIsSeenOnce) {
     const int rounds = test::scaled(20'000);
     note n;

@@ -1,10 +1,9 @@
 // os.h: the porting contract: what the operating system must provide.
 //
-// One file per system implements it (os_linux.cc, …), chosen by CMake. Functions that can fail for
-// lack of resources return errno's value; nothing here throws. For tests, fail_nth_for_test() makes
-// the n-th call of a kind fail.
+// One file per system implements it, chosen by CMake. Functions that can fail return errno's value
+// unless stated otherwise; none throws.
 //
-// Threads: any thread unless said otherwise.
+// Threads: any thread unless stated otherwise.
 #pragma once
 
 #include <cstddef>
@@ -15,40 +14,33 @@
 
 namespace weft::detail::os {
 
-// ---- Time. Monotonic nanoseconds, the clock of futex deadlines and of std::chrono::steady_clock.
+// ---- Time. The clock of futex deadlines and of std::chrono::steady_clock.
 [[nodiscard]] int64_t monotonic_ns() noexcept;
 
 // ---- Futex. Blocks while word == expected, until woken, until the absolute deadline (`never`: no
-// deadline) has passed, or spuriously. Returns false only if the deadline has passed.
+// deadline), or spuriously. Returns false only if the deadline has passed.
 bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept;
 
-// Wakes one thread that waits on word. Uses only the address: the object may be gone, if the memory
-// stays mapped.
+// Uses only the address: the object may be gone if its memory stays mapped.
 void futex_wake_one(atomic<uint32_t>& word) noexcept;
 
-// ---- Memory. Addresses and sizes in whole pages; reserve and map return nullptr on failure.
+// ---- Memory. Addresses and sizes in whole pages.
 [[nodiscard]] std::size_t page_size() noexcept;
 
-// Zeroed memory without cost until touched. sparse: the system does not count it and uses no huge
-// pages.
+// Returns zeroed memory, or nullptr. sparse: not counted by the system, without huge pages.
 [[nodiscard]] void* map_pages(std::size_t size, bool sparse) noexcept;
 
-// Unmaps the pages. If the system refuses, it releases their content now, and the address space in
-// a later call that maps or unmaps pages, or in unmap_kept_pages. Not in a signal handler: may
-// allocate.
+// If the system refuses, releases only the content, and the address space in a later call
+// (unmap_linux.cc). May allocate, so not in a signal handler.
 void unmap_pages(void* address, std::size_t size) noexcept;
 void unmap_kept_pages() noexcept;
 [[nodiscard]] std::size_t kept_pages_for_test() noexcept;  // in bytes; while no other thread unmaps
 
-// Releases the content of the pages; they read as zero afterwards. Returns false if they are
-// unchanged (locked in memory by mlockall).
+// The pages then read as zero. Returns false if they are unchanged (mlockall).
 bool discard_pages(void* address, std::size_t size) noexcept;
 
-// Three ways to make accesses to [address, address + size) fault. Each may be refused.
-// - guard_region costs no mapping (Linux 6.13).
-// - write_protect, in a mapping for which allow_write_protect has succeeded, makes writes fault
-//   with SIGBUS and costs no mapping.
-// - protect_pages splits the mapping and so counts against the system's limit.
+// Make accesses to [address, address + size) fault, or return false (docs/stacks.md, Guards).
+// write_protect lets reads pass, and needs allow_write_protect for its mapping.
 [[nodiscard]] bool guard_region(void* address, std::size_t size) noexcept;
 [[nodiscard]] bool allow_write_protect(void* address, std::size_t size) noexcept;
 [[nodiscard]] bool write_protect(void* address, std::size_t size) noexcept;
@@ -57,56 +49,52 @@ bool discard_pages(void* address, std::size_t size) noexcept;
 // ---- Threads.
 using thread_id = unsigned long;
 
-// Starts a thread that runs body(argument), and that blocks every signal that a program may want on
-// its own threads. Returns 0 or an errno value. The thread must be joined.
+// The thread blocks every signal that a program may want on its own threads. It must be joined or
+// detach itself.
 [[nodiscard]] int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
-// The calling thread's name (cut at 15 bytes) and stack bounds. Returns 0, or an errno value with
-// low and size unchanged: for a process's first thread it reads a file.
+// For the calling thread. Cuts the name at 15 bytes. On an error, low and size are unchanged: the
+// bounds of a process's first thread come from a file.
 void name_thread(const char* name) noexcept;
 int thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
 void join_thread(thread_id id) noexcept;
 
-// The number of threads of the process; 0 if unknown. Reads a file: not for frequent use.
+// Reads a file. Returns 0 if that fails.
 [[nodiscard]] unsigned thread_count() noexcept;
 
-// f is called in the child of each later fork(), by its only thread. renew_heavy_fence: for that
-// thread, before it uses heavy_fence.
+// f is called in the child of each later fork(), by its only thread, which must call
+// renew_heavy_fence before heavy_fence.
 void call_in_child_of_fork(void (*f)()) noexcept;
 void renew_heavy_fence() noexcept;
 
-// Instead of join_thread: the calling thread ends by itself, and no thread waits for that.
+// Replaces join_thread: the calling thread ends by itself.
 void detach_this_thread() noexcept;
 [[nodiscard]] thread_id this_thread_id() noexcept;
 [[nodiscard]] int current_tid() noexcept;  // as debuggers show it
 void yield_thread() noexcept;
 void sleep_ns(int64_t ns) noexcept;
 
-// About another thread of this process, by tid. thread_cpu_ns: its used CPU time; -1 if it does not
-// exist. thread_wants_cpu: whether it runs or is runnable; false if it sleeps, is stopped, or this
-// is unknown.
+// About a thread of this process. They return -1, false and 0 if it does not exist or the answer is
+// unknown. thread_wants_cpu: it runs or is runnable; thread_waited_ns: how long it was runnable
+// without running.
 [[nodiscard]] int64_t thread_cpu_ns(int tid) noexcept;
-// thread_waited_ns: how long it was runnable without running; 0 if unknown.
 [[nodiscard]] bool thread_wants_cpu(int tid) noexcept;
 [[nodiscard]] int64_t thread_waited_ns(int tid) noexcept;
 
-// Calls each(closure, tid) for every thread of the process, until one returns false. Returns false
-// if the system does not list the threads.
+// Stops when each returns false. Returns false if the system does not list the threads.
 bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closure) noexcept;
 
-// Asks the kernel to let the thread preempt others soon after it wakes, in return for shorter
-// slices, or to stop doing so. May be refused.
+// A thread with short slices preempts others soon after it wakes. May be refused.
 void want_short_slices(int tid, bool wanted) noexcept;
 [[nodiscard]] bool wants_short_slices(int tid) noexcept;
 
-// How many nanoseconds the kernel may round this thread's timeouts up; reads and changes it.
+// How far the kernel may round up the calling thread's timeouts.
 [[nodiscard]] int timeout_slack_ns() noexcept;
 void set_timeout_slack_ns(int ns) noexcept;
 
 // The smallest value.
 inline constexpr int precise_timeouts = 1;
 
-// Pauses for about one instruction inside a spin loop.
 inline void cpu_relax() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -117,18 +105,16 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-// ---- Fences. heavy_fence makes every running thread of the process execute a full fence. With a
-// compiler_fence on the other side it replaces two full fences where one side is hot and the other
-// rare. Returns false if the system cannot (then the caller must not rely on compiler_fence).
+// ---- Fences (docs/memory_order.md). heavy_fence makes every running thread of the process execute
+// a full fence. Returns false on failure: then a compiler_fence elsewhere does not suffice.
 [[nodiscard]] bool heavy_fence() noexcept;
 [[nodiscard]] bool has_heavy_fence() noexcept;
 
-// ---- CPUs that this process may use: the affinity mask, limited by the tightest cgroup CPU quota
-// up to the root, rounded up. >= 1.
+// ---- CPUs that this process may use, >= 1: see cpus_linux.cc.
 [[nodiscard]] unsigned usable_cpus() noexcept;
 
-// ---- Environment. Each variable has two names, RUN_X and WEFT_X. The functions take the first;
-// WEFT_X wins if both are set, and messages show the one that was read. An empty value means unset.
+// ---- Environment (docs/environment.md). name is RUN_X; the variable WEFT_X wins over it. An empty
+// value means unset. An invalid one causes a line on stderr.
 struct env_text {
     char name[32];     // the one that was read
     const char* text;  // nullptr: unset
@@ -136,31 +122,26 @@ struct env_text {
 
 [[nodiscard]] env_text read_env(const char* name) noexcept;
 
-// The variable as a number in [low, high]; default_value if it is unset. If it is invalid,
-// default_value and one line on stderr, once per variable. A value beyond high becomes high, also
-// with one line.
+// Returns a number in [low, high]: high for a larger value, default_value for any other invalid
+// one.
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 
-// The same for a time: a decimal number, optionally with a fraction, and a unit ns, us, ms or s;
-// without a unit it is in milliseconds.
+// The same for a time with an optional unit; without one in milliseconds.
 [[nodiscard]] int64_t env_time_ns(const char* name, int64_t low_ns, int64_t high_ns, int64_t default_ns) noexcept;
 
-// The variable as an index into a list of words; default_index if it is unset. An invalid value
-// gives one line.
+// Returns the index of the variable's value in words.
 [[nodiscard]] unsigned env_word(const char* name, std::span<const char* const> words, unsigned default_index) noexcept;
 
-// ---- Output of reports: all of the text, or as much as the descriptor accepts. Async-signal-safe.
+// ---- Reports. Writes as much of the text as fd accepts. Async-signal-safe.
 inline constexpr int stderr_fd = 2;
 void write_all(int fd, const char* text, std::size_t size) noexcept;
 
-// ---- Fault injection, for tests: the n-th next call of that kind fails (0: no call fails).
+// ---- Fault injection, for tests: the n-th next call of that kind fails (0: no call).
 enum class failure { map, thread, commit, unmap };
 void fail_nth_for_test(failure kind, int n) noexcept;
 
-// From now on every commit fails.
 void fail_all_commits_for_test() noexcept;
 
-// Whether this call must fail.
 [[nodiscard]] bool injected_failure(failure kind) noexcept;
 
 }  // namespace weft::detail::os

@@ -1,6 +1,4 @@
-// os_linux.cc: the operating system contract on Linux: threads, futexes, pages, clocks, output.
-//
-// CPU count, stack guards and environment are in cpus_linux.cc, guard_linux.cc and env.cc.
+// os_linux.cc: os.h on Linux: threads, futexes, pages, clocks, output.
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -84,12 +82,11 @@ int64_t monotonic_ns() noexcept {
 
 namespace {
 
-// Waits at most until deadline_ns. Returns false once it has passed.
 bool futex_wait_until(const atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
     static_assert(sizeof(word) == sizeof(uint32_t));
     const timespec deadline = to_timespec(deadline_ns);
     const timespec* limit = deadline_ns == INT64_MAX ? nullptr : &deadline;
-    // The bitset form takes an absolute deadline on the monotonic clock.
+    // This form takes an absolute deadline on the monotonic clock.
     const long result =
         syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
     return result == 0 || errno != ETIMEDOUT;
@@ -105,7 +102,7 @@ bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) 
         if (futex_wait_until(word, expected, std::min(nap_over_ns, deadline_ns))) return true;
         if (deadline_ns <= nap_over_ns) return false;
         const timespec none{};
-        ::nanosleep(&none, nullptr);  // a call that ThreadSanitizer intercepts
+        ::nanosleep(&none, nullptr);  // ThreadSanitizer intercepts it
     }
 }
 
@@ -127,7 +124,7 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0);
     void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (address == MAP_FAILED) return nullptr;
-    if (sparse) madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks only cost more
+    if (sparse) madvise(address, size, MADV_NOHUGEPAGE);
     return address;
 }
 

@@ -20,7 +20,7 @@
 namespace weft::detail::os {
 namespace {
 
-// The signal that a child gets when it touches address; 0: none.
+// Returns the signal that a child gets when it touches address, or 0.
 int touch_in_child(volatile char* address) {
     const pid_t child = fork();
     if (child == 0) {
@@ -99,7 +99,7 @@ TEST(OsFailure, AFailedUnmapEmptiesThePagesAndIsRetried) {
     unmap_pages(first, 2 * page);
     EXPECT_EQ(kept_pages_for_test(), 2 * page);
     EXPECT_EQ(first[0] + first[page], 0);
-    fail_nth_for_test(failure::unmap, 2);  // the first attempt to repeat the call
+    fail_nth_for_test(failure::unmap, 2);  // the first retry
     unmap_pages(second, page);
     EXPECT_EQ(kept_pages_for_test(), 2 * page);
     unmap_pages(map_pages(page, false), page);

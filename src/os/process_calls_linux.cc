@@ -21,7 +21,7 @@ namespace weft::detail::os {
 
 namespace {
 
-// Newer than some headers; the same on all processors.
+// Newer than some headers.
 constexpr long call_pidfd_send_signal = 424;
 constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD
 constexpr unsigned to_group = 1U << 2;                         // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
@@ -43,7 +43,6 @@ process_end end_of_status(int status) noexcept {
     return {WEXITSTATUS(status), 0, false};
 }
 
-// Moves fd to a number from 3 on.
 int out_of_the_way(int fd) noexcept {
     if (fd > 2) return fd;
     const int moved = or_errno(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -103,8 +102,8 @@ int read_end(int fd, descriptor_info& info) noexcept {
 WEFT_OS_CALL int process_recall(int fd, process_end& e) noexcept {
     descriptor_info info{};
     int result = read_end(fd, info);
-    // The system reads the status first and then the process. If the process goes in between, it
-    // has neither; a second call then finds the status.
+    // The system reads the status before the process. If the process is forgotten in between, only
+    // a second call finds the status.
     if (result == -ESRCH) result = read_end(fd, info);
     if (result < 0) return result;
     if ((info.mask & info_of_end) == 0) {
@@ -117,7 +116,7 @@ WEFT_OS_CALL int process_recall(int fd, process_end& e) noexcept {
 
 WEFT_OS_CALL void process_reap(int fd, int pid) noexcept {
     siginfo_t info{};
-    static_cast<void>(wait_for_child(fd, pid, info, 0));  // another caller was faster: equally good
+    static_cast<void>(wait_for_child(fd, pid, info, 0));  // fails if another caller was faster
 }
 
 WEFT_OS_CALL int process_signal(int fd, int pid, int signal) noexcept {
@@ -130,8 +129,7 @@ WEFT_OS_CALL int group_signal(int fd, int leader, int signal) noexcept {
         const auto result =
             static_cast<int>(or_errno(::syscall(call_pidfd_send_signal, fd, signal, nullptr, to_group)));
         if (result != -EINVAL && result != -ENOSYS && result != -EPERM) return result;
-        // A filter refuses the call, or the group belongs to another user; then kill() is refused,
-        // too.
+        // A filter refuses it, or the group is another user's; then kill() is refused, too.
         if (result == -EPERM && leader <= 0) return result;
     }
     return leader > 0 ? or_errno(::kill(-leader, signal)) : -ESRCH;

@@ -1,7 +1,6 @@
 // questions_linux.cc: asks another thread where it is. See signals.h.
 //
-// One question at a time. Its number and state share a word, so that a late answer matches no
-// question:
+// One question at a time. Its number shares the word with the state, so a late answer matches none:
 //
 //     idle ──ask──▶ asked ──the handler──▶ answering ──the handler──▶ answered
 //                     └──the asker, time is up──▶ idle
@@ -84,7 +83,7 @@ void on_question(int signal, siginfo_t* info, void* context) {
     errno = kept_errno;
 }
 
-// The mark is the question's address; its number is sent as the sender's user id.
+// The mark is the question's address.
 bool send_question(int tid, uint32_t number) noexcept {
     siginfo_t info{};
     info.si_signo = question_signal;
@@ -116,9 +115,9 @@ void enable_questions() noexcept {
     action.sa_sigaction = &on_question;
     sigemptyset(&action.sa_mask);
     installing_handlers.lock();
-    sigaction(question_signal, nullptr, &previous);  // first, because the handler may run as soon as it is installed
-    // Uses the stack that the previous handler runs on: if preemption continues inside that
-    // handler, it must be the green thread's stack.
+    sigaction(question_signal, nullptr, &previous);  // first: the handler may run at once
+    // If preemption continues inside the previous handler, that must run on the green thread's
+    // stack. So we use the same stack as it does.
     const bool alone = (previous.sa_flags & SA_SIGINFO) == 0;
     action.sa_flags = SA_SIGINFO | SA_RESTART | (alone ? SA_ONSTACK : previous.sa_flags & SA_ONSTACK);
     sigaction(question_signal, &action, nullptr);
@@ -161,7 +160,7 @@ bool ask_thread(int tid, void (*look)(void* closure, const fault& where) noexcep
     uint32_t seen = asked + states * number;
     // relaxed: the question was not read
     if (!done && !question.word.compare_exchange_strong(seen, idle + states * number, relaxed)) {
-        // The thread has begun to answer, and finishes as soon as it gets a CPU.
+        // The thread answers as soon as it gets a CPU.
         for (uint32_t i = 0; question.word.load(acquire) != answered + states * number; ++i)
             spin_backoff(i);  // as above
         done = true;

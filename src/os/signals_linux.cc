@@ -28,14 +28,14 @@ constinit handler_function fault_handler = nullptr;
 constinit struct sigaction previous_segv = {};
 constinit struct sigaction previous_bus = {};
 
-// Lies at the low end of the mapping that holds the alternate stack.
+// At the low end of the mapping.
 struct alternate {
     stack_t before;
     std::size_t mapped;
     bool installed;
 };
 
-// Whether kill(), raise() or similar sent it: nothing was accessed.
+// By kill(), raise() or similar: nothing was accessed.
 bool was_sent(const siginfo_t& info) noexcept { return info.si_code <= 0; }
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
@@ -45,10 +45,10 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(signal);
     } else if (!was_sent(*info)) {
-        // Lets the default action happen when the instruction faults again.
+        // The default action follows when the instruction faults again.
         std::signal(signal, SIG_DFL);
     } else if (before.sa_handler == SIG_DFL) {
-        // No instruction will fault again, so raises the signal.
+        // No instruction will fault again.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -74,8 +74,8 @@ void* map_alternate_stack() noexcept {
     const std::size_t page = page_size();
     std::size_t size = handler_needs + getauxval(AT_MINSIGSTKSZ) + sizeof(alternate);
     size = (size + page - 1) / page * page;
-    // Sparse, unlike stacks of the C library, so that the kernel does not merge the two: the C
-    // library aborts if it cannot unmap a stack.
+    // Sparse, so that the kernel does not merge it with a stack of the C library, which aborts if
+    // it cannot unmap one.
     void* memory = map_pages(size, true);
     if (memory == nullptr) return nullptr;
     static_cast<alternate*>(memory)->mapped = size;
@@ -179,7 +179,7 @@ int call_on_signal(int signal, void (*hook)() noexcept) noexcept {
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigemptyset(&action.sa_mask);
     installing_handlers.lock();
-    sigaction(signal, nullptr, &h.before);  // first, because the handler may run as soon as it is installed
+    sigaction(signal, nullptr, &h.before);  // first: the handler may run at once
     const int error = sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
     installing_handlers.unlock();
     return error;

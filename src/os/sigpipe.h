@@ -9,8 +9,8 @@
 
 namespace weft::detail::os {
 
-// Blocks SIGPIPE in this thread during the call, and consumes it if it has come. One that was
-// pending for the program before stays.
+// Blocks SIGPIPE in this thread. take() consumes one that was raised meanwhile, but not one that
+// was pending before.
 class sigpipe_held_back {
 public:
     sigpipe_held_back() noexcept {
@@ -31,7 +31,7 @@ public:
     sigpipe_held_back(const sigpipe_held_back&) = delete;
     sigpipe_held_back& operator=(const sigpipe_held_back&) = delete;
 
-    // Call it if the call has failed with EPIPE, or may have after a partial write.
+    // Called if the call has failed with EPIPE, or may have after a partial write.
     void take() const noexcept {
         constexpr timespec at_once{};
         while (!stays_ && sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}

@@ -1,27 +1,22 @@
 // spawn_linux.cc: starts a program: process_spawn of process_calls.h.
 //
-// Problem. The child must be started together with its descriptor (pidfd). With a second call, a
-// child that has ended by then may have lost its number: with SIGCHLD ignored, the system forgets a
-// child as soon as it ends. The second call then fails, and the exit status is lost. posix_spawn
-// returns only the number.
+// Problem. posix_spawn does not return the child's descriptor (pidfd), and a second call may be too
+// late (docs/processes.md, Rejected).
 //
-//   S1  The parent blocks all signals on this thread: the child shares its memory, and a signal
-//       handler must not run there.
-//   S2  clone: the child has its own stack and descriptor table, and shares the memory. The calling
-//       thread sleeps until S3 is over, and gets the descriptor.
+//   S1  The parent blocks all signals on this thread: no handler may run in the child, which shares
+//       its memory.
+//   S2  clone: the child has its own stack and descriptor table. The calling thread gets the
+//       descriptor, and sleeps until S3 is over.
 //   S3  The child sets up process group, descriptors, directory and signals, and executes the
-//       program. The first step that fails stores its errno value in the shared memory and ends the
-//       child.
+//       program. If a step fails, it stores errno's value in the shared memory and ends.
 //   S4  The parent restores its signals; if S3 has failed, it reaps the child.
 //
-// The child runs beside this process's other threads, in their memory. So it allocates nothing,
-// takes no lock, and makes only system calls. Its functions are not instrumented, because a
-// sanitizer would change the parent thread's state.
+// The child runs beside this process's other threads. So it allocates nothing, takes no lock, and
+// makes only system calls. A sanitizer would change the parent thread's state, so its functions are
+// not instrumented.
 //
-// Rejected: fork. It copies the page tables, and the child may hold locks of other threads.
-// Rejected: pidfd_spawn. It needs glibc 2.39, and the library's users are on 2.28.
-// Rejected: A child that waits until it has its descriptor. posix_spawn does not return before the
-//           program has begun.
+// Rejected: pidfd_spawn: it needs glibc 2.39, and the library's users are on 2.28.
+// Rejected: A child that waits for its descriptor: posix_spawn waits until the program has begun.
 //
 // Threads: any thread. See: docs/processes.md
 #include <fcntl.h>
@@ -43,7 +38,6 @@
 
 extern char** environ;  // NOLINT: POSIX has it in no header
 
-// For functions that the child runs: no sanitizer instruments them.
 #if defined(__clang__)
 #define WEFT_IN_CHILD __attribute__((no_sanitize("thread", "address", "undefined"), disable_sanitizer_instrumentation))
 #else
@@ -57,14 +51,14 @@ namespace {
 constexpr unsigned long share_memory = 0x100;        // CLONE_VM
 constexpr unsigned long with_descriptor = 0x1000;    // CLONE_PIDFD, Linux 5.2
 constexpr unsigned long until_execution = 0x4000;    // CLONE_VFORK
-constexpr std::size_t child_stack_size = 64 * 1024;  // PATH_MAX twice, and room for the calls
+constexpr std::size_t child_stack_size = 64 * 1024;  // holds a path of PATH_MAX, and the calls
 constexpr int signals_end = 65;
 constexpr int exit_without_program = 127;
 constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
 
 using kernel_signal_set = uint64_t;
 
-// The kernel's layout. All zero is the default action.
+// The kernel's layout.
 struct kernel_signal_action {
     void* handler;
     unsigned long flags;
@@ -72,15 +66,15 @@ struct kernel_signal_action {
     kernel_signal_set mask;
 };
 
-// The child's input. Written by the parent before S2, except error, which the child writes.
+// Written by the parent before S2, except error, which the child writes.
 struct child_plan {
     const spawn_request* request;
     char* const* environment;
-    const char* path;  // directories, separated by colons
-    int error;         // errno's value
+    const char* path;
+    int error;  // errno's value
 };
 
-// A system call of the child. Returns minus errno's value on failure.
+// Returns minus errno's value on failure.
 template <typename... Arguments>
 [[gnu::always_inline]] inline long child_call(long number, Arguments... arguments) noexcept {
     const long result = ::syscall(number, arguments...);
@@ -97,8 +91,7 @@ WEFT_IN_CHILD long place_standard(int number, int fd) noexcept {
     return placed;
 }
 
-// Gives all signals their default action. The call fails for SIGKILL and SIGSTOP, which have no
-// other.
+// The call fails for SIGKILL and SIGSTOP, which need no reset.
 WEFT_IN_CHILD void reset_signals() noexcept {
     const kernel_signal_action default_action = {nullptr, 0, nullptr, 0};
     for (int signal = 1; signal < signals_end; ++signal)
@@ -114,14 +107,13 @@ WEFT_IN_CHILD bool has_slash(const char* text) noexcept {
     return false;
 }
 
-// Whether the search in PATH continues after that error, as in execvp.
+// Whether the search in PATH continues, as in execvp.
 WEFT_IN_CHILD bool is_elsewhere(long error) noexcept {
     return error == -EACCES || error == -ENOENT || error == -ENOTDIR || error == -ESTALE || error == -ENODEV ||
            error == -ETIMEDOUT;
 }
 
-// Writes the directory of length bytes, a slash, and name. Returns false if there is no room. An
-// empty directory is the working directory.
+// Omits the slash if length is 0. Returns false if there is no room.
 WEFT_IN_CHILD bool join_path(
     char* into, std::size_t room, const char* directory, std::size_t length, const char* name) noexcept {
     std::size_t used = 0;
@@ -185,11 +177,11 @@ WEFT_IN_CHILD void run_child(void* argument) noexcept {
     for (;;) child_call(SYS_exit_group, exit_without_program);
 }
 
-// S2. The child calls run(argument) on the stack that ends at top; run does not return. Returns the
-// child's number, or minus errno's value, like the system call.
+// S2. The child calls run(argument), which does not return, on the stack that ends at top. Returns
+// the child's number, or minus errno's value.
 //
-// The child's stack has no frame before run: the frame pointer is zero. The compiler may keep an
-// operand in that register, so the child first copies argument and run out of their registers.
+// The child's frame pointer is zero, because no frame is before run. The compiler may keep an
+// operand in that register, so argument and run are copied out first.
 WEFT_OS_CALL long clone_child(
     unsigned long flags, void* top, int* descriptor, void (*run)(void*) noexcept, void* argument) noexcept {
 #if defined(__x86_64__)
@@ -236,15 +228,14 @@ WEFT_OS_CALL long clone_child(
 #endif
 }
 
-// Whether the descriptor can be waited for. Before Linux 5.4 it cannot.
+// Returns false before Linux 5.4.
 bool can_wait_for(int descriptor) noexcept {
     siginfo_t ignored{};
     return ::waitid(wait_by_descriptor, static_cast<id_t>(descriptor), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 ||
            errno != EINVAL;
 }
 
-// During its lifetime the calling thread has ordinary timers and slices, because a program that it
-// starts inherits them.
+// Gives the calling thread, and so the program, ordinary timers and slices.
 class as_any_thread {
 public:
     as_any_thread() noexcept
@@ -268,8 +259,7 @@ private:
     bool short_;
 };
 
-// S1 and S4: during its lifetime no signal handler runs on the calling thread. Also blocks libc's
-// internal signals, which pthread_sigmask leaves out.
+// S1 and S4. pthread_sigmask would leave out libc's internal signals.
 class all_signals_blocked {
 public:
     all_signals_blocked() noexcept {
@@ -291,7 +281,7 @@ long start_child(child_plan& plan, void* top, int& descriptor) noexcept {
     const all_signals_blocked quiet;
     constexpr unsigned long flags = share_memory | until_execution | SIGCHLD;
     const long pid = clone_child(flags | with_descriptor, top, &descriptor, &run_child, &plan);
-    // An emulator or a filter may not support the flag.
+    // An emulator or a filter may refuse the flag.
     if (pid != -EINVAL && pid != -EPERM && pid != -ENOSYS) return pid;
     descriptor = -1;
     return clone_child(flags, top, nullptr, &run_child, &plan);

@@ -14,11 +14,10 @@ namespace {
 constexpr uint32_t pauses_before_yield = 64;
 constexpr uint32_t yields_before_sleep = 128;
 constexpr int64_t lock_sleep_ns = 50'000;
-// The length doubles every few naps, up to 0.8 ms: many napping threads on few CPUs must let the
-// lock's holder run.
+// Naps get longer, up to 0.8 ms, so that many napping threads let the holder run.
 constexpr uint32_t naps_of_a_length = 4;
 constexpr uint32_t doublings_max = 4;
-constexpr uint32_t hopeless_in_child = 1'400;  // in the child of fork the holder is gone; about 1 s
+constexpr uint32_t hopeless_in_child = 1'400;  // about 1 s: in the child of fork the holder is gone
 
 }  // namespace
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int threads = 4;
 
-// Runs body on several threads concurrently.
 template <typename F>
 void on_threads(F&& body) {
     std::vector<std::thread> all;
@@ -50,7 +49,6 @@ TEST(GuardedWord, OneThreadAtATimeHoldsIt) {
     word.unlock_bits(0);
 }
 
-// The object changes its bits by compare-exchange while the lock is free.
 TEST(GuardedWord, AnExchangeOfTheBitsIsNotLostToALockHolder) {
     const int rounds = test::scaled(20'000);
     guarded_word word;
@@ -85,7 +83,7 @@ TEST(SpinLock, OneThreadAtATimeHoldsIt) {
     EXPECT_EQ(lock.word().load(), 0U);
 }
 
-// The holder is descheduled, so waiters go as far as sleeping in the OS.
+// Waiters go as far as sleeping in the OS.
 TEST(SpinLock, WaitersOutlastAHolderThatIsNotRunning) {
     spin_lock lock;
     lock.lock();

@@ -3,8 +3,7 @@
 
 #include "os/stay_loaded.h"
 
-// A static program has no dynamic linker. A strong reference would link one in, with a linker
-// warning.
+// A strong reference would link a dynamic linker into a static program, with a warning.
 #pragma weak dlopen
 
 namespace weft::detail::os {
@@ -13,8 +12,7 @@ void stay_loaded() noexcept {
     static constinit int in_this_module = 0;
     Dl_info info{};
     if (&dlopen == nullptr || dladdr(&in_this_module, &info) == 0) return;
-    // The program itself is not found by its name, or it is found and stays anyway. The handle is
-    // never closed.
+    // Has no effect for the program itself. The handle is never closed.
     static_cast<void>(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
 }
 

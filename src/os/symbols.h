@@ -1,7 +1,6 @@
 // symbols.h: names the code at an address, for backtraces.
 //
-// Uses only the dynamic linker, which knows the names that a module exports. Everything else is in
-// the debug information; addr2line needs a module and an offset in it.
+// The dynamic linker knows only exported names. addr2line finds others by module and offset.
 //
 // Threads: any thread, also after a fault: allocates nothing.
 #pragma once
@@ -10,10 +9,10 @@
 
 namespace weft::detail::os {
 
-// The names belong to the module and live as long as it is loaded.
+// The names live as long as the module is loaded.
 struct code_place {
     const char* module;    // file name without its folders
-    std::size_t offset;    // of the address from the module's beginning
+    std::size_t offset;    // in the module
     const char* function;  // nullptr: no exported function is near
 };
 

@@ -1,21 +1,17 @@
 // unmap_linux.cc: unmaps pages even if the system may refuse.
 //
-// Problem. The kernel merges an anonymous mapping with its neighbours. Unmapping it later splits
-// the merged mapping, which fails with ENOMEM if the process has vm.max_map_count mappings by then.
-// That is a state of the program, often temporary, and no reason to end it.
+// Unmapping can fail at the limit of mappings (docs/system_calls.md). Then the content is released
+// at once (MADV_DONTNEED splits no mapping), and the range is kept on a list. Each later call that
+// maps or unmaps pages retries the list, until a range is refused, which is tried last the next
+// time. So a call makes at most one failing attempt.
 //
-// So the content is released at once (MADV_DONTNEED splits nothing), and the range goes on a list.
-// Each later call that maps or unmaps pages retries the ranges of the list, until one is refused.
-// The refused one is tried last the next time. So each range gets its turn, and a call makes at
-// most one failing attempt.
+// The list is a stack, pushed to by compare-exchange and taken as a whole, without a lock that the
+// child of a fork could find locked. Ranges that another thread has taken during a fork stay mapped
+// in the child.
 //
-// The list is a stack: pushed to by compare-exchange, and taken as a whole. So it has no lock that
-// the child of a fork could find locked. A range that another thread had taken at the moment of a
-// fork stays mapped in the child.
-//
-// Rejected: A record inside the range, which needs no memory. The range may be inaccessible.
-// Rejected: A fixed table. A program at the limit may end thousands of threads.
-// Rejected: Reuse by map_pages. Ranges differ in size and kind, and a slab has guards in it.
+// Rejected: A record inside the range: the range may be inaccessible.
+// Rejected: A fixed table: a program at the limit may end thousands of threads.
+// Rejected: Reuse by map_pages: ranges differ in size and kind, and a slab has guards in it.
 //
 // Ordering: R1 (a range is pushed) pairs with A1 (the list is taken).
 #include <sys/mman.h>
@@ -46,14 +42,13 @@ bool unmap(void* address, std::size_t size) noexcept {
     return munmap(address, size) == 0;
 }
 
-// Pushes the chain from first to last.
 void push(kept_range* first, kept_range* last) noexcept {
     last->next = kept_ranges.load(relaxed);  // relaxed: the exchange decides
     // R1; relaxed: retried
     while (!kept_ranges.compare_exchange_weak(last->next, first, release, relaxed)) {}
 }
 
-// Pushes a chain whose first range was refused; that one becomes the last.
+// The first range, which was refused, becomes the last.
 void push_rotated(kept_range* refused) noexcept {
     kept_range* first = refused->next;
     if (first == nullptr) {
@@ -69,7 +64,7 @@ void push_rotated(kept_range* refused) noexcept {
 void keep_for_later(void* address, std::size_t size) noexcept {
     discard_pages(address, size);
     auto* range = new (std::nothrow) kept_range{address, size, nullptr};
-    if (range != nullptr) push(range, range);  // otherwise only address space is lost
+    if (range != nullptr) push(range, range);  // else only address space is lost
 }
 
 }  // namespace

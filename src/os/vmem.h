@@ -11,13 +11,12 @@ namespace weft::detail::os {
 
 enum class page_access { none, read, read_write };
 
-// Inaccessible address space without memory cost; nullptr on failure.
+// Returns inaccessible address space without memory cost; nullptr on failure.
 [[nodiscard]] void* reserve_pages(std::size_t size) noexcept;
 
-// Changes the access rights of mapped or reserved pages.
 [[nodiscard]] int set_page_access(void* address, std::size_t size, page_access access) noexcept;
 
-// As unmap_pages, for ranges that a user of the library passes in.
+// Reports a failure, unlike unmap_pages.
 [[nodiscard]] int release_pages(void* address, std::size_t size) noexcept;
 
 }  // namespace weft::detail::os

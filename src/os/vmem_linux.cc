@@ -1,4 +1,4 @@
-// vmem_linux.cc: reserves pages and changes their access rights, on Linux. See vmem.h.
+// vmem_linux.cc: see vmem.h.
 #include <sys/mman.h>
 
 #include <cerrno>

@@ -38,14 +38,12 @@ struct directory_entry {
     char name[1];
 };
 
-// The clock of a thread's CPU time, by the kernel's encoding.
 clockid_t cpu_clock_of(int tid) noexcept {
     constexpr unsigned per_thread = 4;
     constexpr unsigned scheduled_time = 2;
     return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | per_thread | scheduled_time);
 }
 
-// Reads the beginning of a kernel file about a thread.
 bool read_about_thread(int tid, const char* file, char (&text)[128]) noexcept {
     char path[64];
     std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);

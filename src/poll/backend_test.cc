@@ -1,5 +1,4 @@
-// backend_test.cc: the contract of backend.h, on this system's backend, and on kqueue's over a fake
-// kevent().
+// backend_test.cc: the contract of backend.h, on this system and on kqueue's with a fake kevent().
 
 #include "poll/backend.h"
 
@@ -59,7 +58,7 @@ protected:
         return count < 0 ? "nothing" : text.substr(0, static_cast<std::size_t>(count));
     }
 
-    // The events of each token, merged. Does not wait by default.
+    // The events of each token, merged.
     std::vector<poll_event> events(int64_t deadline_ns = 0) {
         std::array<poll_event, poll_batch> some;
         const uint32_t count = poller_->wait(some.data(), deadline_ns);

@@ -3,13 +3,11 @@
 // epoll_pwait2 (Linux 5.11) takes nanoseconds. If it is missing, or a filter forbids it, timeouts
 // are rounded up to milliseconds.
 //
-// The eventfd is edge-triggered too, and never read: each write is an edge, which one thread
-// fetches. (With a level, the system would wake a second waiter too.) A wait() with deadline 0 that
-// fetches the edge writes again, because it is meant for a sleeping poller.
+// The eventfd is edge-triggered and never read: each write is an edge, which one thread fetches. A
+// level would wake a second waiter too.
 //
-// remove() comes before close(), because closing does not remove the descriptor if the open file
-// lives on in another process or under another number. Its events would continue, under a token
-// that means something else by then.
+// close() alone does not remove a descriptor whose open file lives on in another process or under
+// another number. Its events would continue, under a token that means something else by then.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -95,13 +93,13 @@ private:
         return what;
     }
 
-    // As epoll_wait. -1: interrupted by a signal, the same as no event.
+    // -1: interrupted by a signal.
     int fetch(epoll_event* ready, int64_t deadline_ns) noexcept {
         if (deadline_ns == 0) return ::epoll_wait(epoll_, ready, poll_batch, 0);
         if (deadline_ns == never) return ::epoll_wait(epoll_, ready, poll_batch, -1);
         const int64_t left_ns = std::max(deadline_ns - os::monotonic_ns(), int64_t{0});
 #if defined(SYS_epoll_pwait2)
-        if (exact_.load(relaxed)) {  // relaxed: a thread that sees the change late tries once more
+        if (exact_.load(relaxed)) {  // relaxed: a late thread tries once more
             const timespec left = {.tv_sec = left_ns / ns_per_s, .tv_nsec = left_ns % ns_per_s};
             const long count = ::syscall(SYS_epoll_pwait2, epoll_, ready, poll_batch, &left, nullptr, 0);
             if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(count);

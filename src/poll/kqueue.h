@@ -1,22 +1,16 @@
 // kqueue.h: the backend for macOS and the BSDs: kqueue, edge-triggered (EV_CLEAR). A user event
 // interrupts.
 //
-// A kqueue watches (descriptor, filter) pairs, so each descriptor is added twice, and readiness in
-// both directions comes as two events. The contract allows that: an event need not report
-// everything.
+// Each descriptor is added twice, and readiness in both directions comes as two events.
 //
-// Fetching the user event consumes it, like every edge. A wait() with deadline 0 that fetches it
-// triggers it again, because it is meant for a sleeping poller.
-//
-// A kqueue accepts a second add, but redirects the events to the new token; so add() checks first.
-// Regular files are always ready, and a kqueue would report only their size changes; add() refuses
-// them, as epoll does.
+// A kqueue would redirect the events of a second add to the new token, so add() checks first. Of
+// regular files, which are always ready, it would report only size changes, so add() refuses them.
 //
 // Missing: urgent data (EVFILT_EXCEPT, where it exists). A socket that reads only normal data may
 // stop short of the urgent mark and wait until more arrives.
 //
-// In a header because Linux compiles it too: tests have their own kevent()
-// (test/support/fake_kqueue), and hold it to the same contract as epoll_linux.cc.
+// In a header because tests on Linux compile it too, with their own kevent()
+// (test/support/fake_kqueue).
 #pragma once
 
 #include <sys/event.h>
@@ -103,7 +97,7 @@ private:
         return (e.flags & (EV_EOF | EV_ERROR)) != 0 ? what | poll_bits::hung_up : what;
     }
 
-    // -1: interrupted by a signal, the same as no event.
+    // -1: interrupted by a signal.
     int fetch(struct kevent* ready, int64_t deadline_ns) const noexcept {
         constexpr int most = static_cast<int>(poll_batch);
         if (deadline_ns == never) return ::kevent(kqueue_, nullptr, 0, ready, most, nullptr);

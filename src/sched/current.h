@@ -1,9 +1,7 @@
 // current.h: the M of this thread; the library's only thread-local.
 //
-// Do not keep the result across a switch, which returns the M on which the G resumes. How compilers
-// are kept from caching it: context/this_thread.h.
-//
-// Also, the runtime never reads errno across a park.
+// Do not keep the result across a switch, which returns the M on which the G resumes. Compilers
+// cannot cache it: context/this_thread.h. The runtime never reads errno across a park.
 #pragma once
 
 #include "context/this_thread.h"

@@ -1,11 +1,11 @@
 // freeze.h: keeping green threads from running while their stacks are read.
 //
 // A resume stores "running" first and reads special::frozen after. So a thread that has set the
-// bit, passed a heavy fence, and then sees the G parked or runnable may read its frames: the G does
-// not resume before the bit is cleared. A running G is not stopped.
+// bit, passed a heavy fence, and then sees the G parked or runnable may read its frames until it
+// clears the bit. A running G is not stopped.
 //
-// While Gs are frozen, do not wait for anything that a resume could hold up. An M that resumes a
-// frozen G may hold the lock of the object on which the G before it parks, so only try such locks.
+// While Gs are frozen, do not wait for anything that a resume could hold up. Only try the locks of
+// objects, because an M that resumes a frozen G may hold one.
 //
 // Threads: any that keeps the scheduler of the Gs alive.
 // See:     src/debug/dump.cc, stopping.cc
@@ -23,7 +23,7 @@ namespace weft::detail {
 // One freezer at a time: the bit has no owner.
 extern spin_lock freezing;
 
-// Freezes n Gs. Requires: freezing is held.
+// Requires: freezing is held.
 inline void freeze_locked(G* const* gs, uint32_t n) noexcept {
     for (uint32_t i = 0; i < n; ++i) gs[i]->special.fetch_or(special::frozen, acq_rel);  // the fence below counts
     // Without a heavy fence, resumes fence themselves (special::no_fence).
@@ -34,7 +34,6 @@ inline void thaw(G& g) noexcept {
     g.special.fetch_and(special::all_but_frozen, release);  // pairs with switch_special
 }
 
-// Keeps n Gs frozen while it lives.
 class frozen {
 public:
     frozen(G* const* gs, uint32_t n) noexcept : gs_(gs), n_(n) {

@@ -1,4 +1,4 @@
-// freeze_test.cc: a frozen green thread, and its state when it resumes.
+// freeze_test.cc: frozen green threads.
 #include "sched/freeze.h"
 
 #include <atomic>
@@ -20,7 +20,6 @@ using detail::G;
 using detail::g_state;
 using namespace std::chrono_literals;
 
-// A waiting green thread with a variable in its frame.
 class one_who_waits {
 public:
     one_who_waits() {
@@ -38,7 +37,6 @@ public:
 
     [[nodiscard]] G* g() const { return g_.load(std::memory_order_acquire); }
 
-    // Called by the freezer.
     [[nodiscard]] int look() const { return __atomic_load_n(variable_, __ATOMIC_RELAXED); }
 
     void wake() { woken_.set(); }
@@ -59,7 +57,7 @@ TEST(Freeze, AFrozenGDoesNotResume) {
     {
         const detail::frozen still(&g, 1);
         one.wake();
-        std::this_thread::sleep_for(20ms);  // time for a wrong resume, which cannot be waited for
+        std::this_thread::sleep_for(20ms);  // time for a wrong resume
         EXPECT_EQ(one.look(), 1);
         EXPECT_EQ(one.found(), 0);
     }
@@ -67,9 +65,8 @@ TEST(Freeze, AFrozenGDoesNotResume) {
     EXPECT_EQ(one.found(), 2);
 }
 
-// It writes what the freezer has read; only the thaw orders the two, because the waker does not
-// know of the freezer. ThreadSanitizer does not see how a switch checks the frozen bit, and must
-// not report a race.
+// Only the thaw orders the freezer's read before the write. ThreadSanitizer does not see how a
+// switch checks the frozen bit, and must not report a race.
 TEST(Freeze, AThawOrdersTheReadsBeforeLaterWrites) {
     one_who_waits one;
     std::atomic<bool> thawed = false;

@@ -1,7 +1,6 @@
 // g.h: G, a green thread.
 //
-// 256 bytes from a type-stable pool. A G is reused but never freed while its runtime lives, so a
-// stale pointer reads some G. It gets a stack at its first run. Its closure is inline if it fits.
+// 256 bytes from a type-stable pool (g_pool.h). It gets a stack at its first run.
 //
 // States, and the owner of the G and its stack in each:
 //
@@ -19,12 +18,10 @@
 //    waiting → runnable  | ready(), claim won           | store                          | a run queue
 //    running → dead      | the M's next G               | store                          | the cache of dead Gs
 //
-// Also: idle (never used) and in_call (in a blocking call). Only set_state() writes the word; it
-// asserts the old state.
+// Also: idle (unused) and in_call (in a blocking call).
 //
 // Runnable and waiting are entered after the registers are saved. A thread that sees one of them
-// with acquire may read the stack, if it has first set special::frozen and passed a heavy fence: a
-// later resume sees the bit and waits (dump.cc).
+// with acquire may read the stack while the G is frozen (freeze.h).
 #pragma once
 
 #include <algorithm>
@@ -55,18 +52,18 @@ enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead }
 
 // Reasons for the slow path of a switch; tested as one word.
 namespace special {
-inline constexpr uint16_t frozen = 1;     // a dump reads the stack; do not resume
+inline constexpr uint16_t frozen = 1;     // do not resume: freeze.h
 inline constexpr uint16_t pinned = 2;     // runs on one M only
 inline constexpr uint16_t own_fp = 4;     // has floating-point control words
 inline constexpr uint16_t canary = 8;     // its stack has no guard
-inline constexpr uint16_t no_fence = 16;  // no heavy fence in the system: resume must fence
-inline constexpr uint16_t high = 32;      // class of its queue; neither bit: normal. Set as in per_g/inheritance.h
+inline constexpr uint16_t no_fence = 16;  // resume must fence
+inline constexpr uint16_t high = 32;      // class of its queue: per_g/inheritance.h; neither bit: normal
 inline constexpr uint16_t low = 64;
 inline constexpr uint16_t shuffled = 128;  // RUN_DEBUG=random: queued at a random place
 inline constexpr uint16_t own_high = 256;  // own class, without inheritance
 inline constexpr uint16_t own_low = 512;
 inline constexpr uint16_t preempted = 1024;      // on its way to the scheduler's queue: preempt.h
-inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it next leaves its M by itself
+inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it leaves its M by itself
 inline constexpr uint16_t interruptible = 4096;  // a signal may interrupt it anywhere
 inline constexpr uint16_t holds = 8192;          // holds system mutexes: per_g/held.h
 inline constexpr uint16_t all_but_frozen = 0xfffe;
@@ -75,26 +72,24 @@ inline constexpr uint16_t all_but_frozen = 0xfffe;
 inline constexpr uint16_t queued_apart = high | low | shuffled | preempted;
 }  // namespace special
 
-// Rarely used parts that are in use. Most Gs never touch their cache line.
+// Rarely used parts that are in use.
 namespace trait {
-inline constexpr uint8_t named = 1;            // name is valid, not left from an earlier use
-inline constexpr uint8_t closure_outside = 2;  // closure_storage holds the address of an allocated closure
-inline constexpr uint8_t ambient = 4;          // runs in a context that may be cancelled
-inline constexpr uint8_t locals = 8;           // has values of weft::local
-inline constexpr uint8_t contexts = 16;        // has had contexts on its stack; others may link to them
-inline constexpr uint8_t labelled = 32;        // has labels
-inline constexpr uint8_t recorded = 64;        // has a record as a mutex holder, named by its stack
-inline constexpr uint8_t marked = 128;         // its whole closure is marked preemptible
+inline constexpr uint8_t named = 1;
+inline constexpr uint8_t closure_outside = 2;  // closure_storage holds its address
+inline constexpr uint8_t ambient = 4;
+inline constexpr uint8_t locals = 8;
+inline constexpr uint8_t contexts = 16;  // has had some on its stack; others may link to them
+inline constexpr uint8_t labelled = 32;
+inline constexpr uint8_t recorded = 64;  // has a record as a mutex holder: inheritance.h
+inline constexpr uint8_t marked = 128;   // its whole closure is marked preemptible
 
-// Requires work after its function has returned.
+// Work remains after its function has returned.
 inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled | recorded | marked;
 inline constexpr uint8_t ends_slowly_in_child = labelled;  // in a fork child: makes the end visible
 }  // namespace trait
 
-// Four cache lines; with a million Gs each is a miss. Sorted by use: 1 at every switch, 2 at park
-// and ready, 3 at the start, 4 hardly ever.
+// Four cache lines, sorted by use: at every switch, at park and ready, at the start, hardly ever.
 struct alignas(cache_line) G {
-    // Touched by a switch.
     run_context_t context{};      // sp: nullptr until the first run
     eh_state eh;                  // while it does not run
     atomic<uint16_t> special{0};  // the owner sets all except frozen and the class bits
@@ -108,14 +103,14 @@ struct alignas(cache_line) G {
 
     // Immutable while it lives, except since_ns, waiting and last_p.
     uint64_t id = 0;
-    uint64_t parent = 0;  // id of its spawner; 0: a plain thread
+    uint64_t parent = 0;  // 0: a plain thread
 
     waiter* waiting = nullptr;  // from the start of a wait until it runs
     int64_t since_ns = 0;       // when it began to wait or be runnable, by the P's cached clock
     const entry_type* entry = nullptr;
     source_location where;
     scheduler* home = nullptr;
-    G* behind = nullptr;  // some places later in a long list, or nullptr: link_ahead
+    G* behind = nullptr;  // see link_ahead
 
     static constexpr std::size_t inline_closure_size = 64;
     static constexpr std::size_t inline_closure_align = 16;
@@ -145,13 +140,11 @@ struct alignas(cache_line) G {
         return where_it_is;
     }
 
-    // The closure is at allocated.
     void set_closure_outside(void* allocated) noexcept {
         traits |= trait::closure_outside;
         std::memcpy(closure_storage, &allocated, sizeof(allocated));
     }
 
-    // Returns an empty string if it has no name.
     [[nodiscard]] const char* name_or_empty() const noexcept { return (traits & trait::named) != 0 ? name : ""; }
 
     // Called by the G itself or its creator. Truncates to name_size - 1.

@@ -14,7 +14,7 @@ namespace weft::detail {
 
 namespace {
 
-// g, the caller, has returned from its function: the rest outside of the runtime.
+// The caller, g, has returned from its function. Called outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
     if (current_m() == nullptr) fatal("%s", returned_in_child);
     if ((g->traits & trait::marked) != 0) end_interruptible(current_m());
@@ -48,8 +48,7 @@ void g_main(void* argument, void* baton) {
 
 }  // namespace weft::detail
 
-// Ends the current G from within, without unwinding. The stack may be one that the user created for
-// a context.
+// Does not unwind. The stack may be one that the user created for a context.
 extern "C" void run_g_exit(void) {
     using namespace weft::detail;
     M* m = current_g_m();
@@ -67,7 +66,7 @@ extern "C" void run_g_exit(void) {
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
     give_continued_back(*g);
     m = current_m();
-    // A next G on this stack starts at its top, because we do not return to g_main.
+    // We do not return to g_main, so the next G starts at the top of the stack.
     g = exit_g(m);
     m->after.what = after_switch::kind::nothing;
     run_context_init(&g->context, g->stack->top(), &g_main, g);

@@ -7,11 +7,10 @@
 
 namespace weft::detail {
 
-// Thrown by waits in a runtime that stops (lifecycle/stopping.h); the frame below catches it.
+// Thrown by waits in a runtime that stops (lifecycle/stopping.h); g_main catches it.
 class runtime_stopped : public cancelled {};
 
-// Entry function of every stack. Runs Gs while exit_g returns one for the same stack. argument: the
-// first G; baton: the M on which it begins.
+// Runs Gs while exit_g returns one for the same stack. argument: the first G; baton: its M.
 void g_main(void* argument, void* baton);
 
 }  // namespace weft::detail

@@ -36,7 +36,6 @@ g_pool::chunk* g_pool::map_chunk() noexcept {
     auto* c = ::new (mapping + before) chunk;
     c->mapping = mapping;
     c->mapping_size = 2 * chunk_size;
-    // What cannot be unmapped stays until the chunk goes.
     if (before == 0 || os::release_pages(mapping, before) == 0) {
         c->mapping = c;
         c->mapping_size -= before;
@@ -105,7 +104,7 @@ g_pool::chunk* g_pool::with_blank_locked() noexcept {
     return filling_ = c;
 }
 
-// Creates dead Gs in unit u, which the caller owns.
+// The caller has unit u in hand.
 void g_pool::fill_unit(chunk& c, uint32_t u, fifo<G>& into) noexcept {
     const bool was_used = std::exchange(c.units[u].was_used, true);
     G* gs = c.gs_of(u);
@@ -174,7 +173,7 @@ void g_pool::retire_locked(uint32_t most) noexcept {
     unused_.fell_to(depot_.size());
 }
 
-// Discards fully retired units of c, one call per run. Returns the bytes.
+// Discards the fully retired units of c. Returns the bytes.
 uint64_t g_pool::discard_retired(chunk& c) noexcept {
     uint32_t whole[most_units];
     uint32_t count = 0;
@@ -204,7 +203,6 @@ uint64_t g_pool::discard_retired(chunk& c) noexcept {
     return bytes;
 }
 
-// Makes the n units in hand blank.
 void g_pool::put_back(chunk& c, const uint32_t* units, uint32_t n) noexcept {
     lock_.lock();
     for (uint32_t i = 0; i < n; ++i) {

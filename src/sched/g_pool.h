@@ -1,11 +1,8 @@
 // g_pool.h: allocation of Gs: type-stable chunks of address space and a depot of dead Gs.
 //
-// The problem. A G pointer may be stale: dumps walk all Gs without a lock, and a waker may read an
-// ended G. So its address must read as a G while the runtime lives. But the memory of a million
-// dead Gs (256 MB) must return to the system.
-//
-// So address space is kept and pages are discarded. A discarded page reads as zero, and zeros are a
-// G in state idle, which is unused. A unit of a chunk is as many Gs as fill a page:
+// A G pointer may be stale: dumps walk all Gs without a lock, and a waker may read an ended G. So
+// chunks stay mapped while the runtime lives, and pages of dead Gs are discarded. They read as
+// zeros, which are Gs in state idle. A unit of a chunk is as many Gs as fill a page:
 //
 //     chunk, aligned to its size
 //     │ record of the chunk, a list of dead Gs for each unit │ unit │ unit │ unit │ …
@@ -16,16 +13,13 @@
 //              used → in hand     | trim(): all retired   | no thread can take them
 //              in hand → blank    | trim()                | the page is discarded
 //
-// trim() works in rounds, as for stacks (src/stack/trim.cc). A low-water mark counts the Gs of the
-// depot that were not needed. That many are retired to their units' lists; fully retired units are
-// discarded. Until then retired Gs can be taken, after those of the depot.
-//
-// Dumps freeze Gs by a bit in them (freeze.h), which must not be lost. So pages are discarded under
-// the lock `freezing`.
+// trim() works in rounds, as for stacks (src/stack/trim.cc). It retires unneeded Gs of the depot to
+// their units' lists, where take() still finds them, and discards fully retired units. Pages are
+// discarded under the lock `freezing`: the bit that freezes a G (freeze.h) must not be lost.
 //
 // Rejected:
-// - Freeing unread blocks (epochs, hazard pointers): every waker would have to announce its read.
-// - Freeing whole chunks only: one live G of a thousand keeps 256 KiB.
+// - Freeing unread blocks (epochs, hazard pointers): every waker would announce its read.
+// - Freeing whole chunks only: one live G keeps a chunk.
 // - The record in separate memory: a G has no room for a pointer to it.
 //
 // Invariants: I1. A G is in use, in a P's cache, in the depot, or in its unit's list, unless its
@@ -35,7 +29,7 @@
 // Ordering:   R1 (a unit is shown, its Gs dead) pairs with A1 (for_each, find).
 //             R2 (a chunk joins the list) pairs with A2 (the same).
 // Locks:      lock (leaf); freezing, with no other lock held.
-// Threads:    any; add_block() where exceptions are allowed; trim() by one thread at a time.
+// Threads:    any; add_block() where exceptions are allowed.
 // See:        docs/stacks.md#memory-that-goes-back
 #pragma once
 
@@ -65,25 +59,22 @@ public:
 
     ~g_pool();
 
-    // Up to n dead Gs; fewer if there are no more.
     [[nodiscard]] fifo<G> take(uint32_t n) noexcept;
 
     // True: the caller must arrange for trim() to be called until a round is over.
     [[nodiscard]] bool give(fifo<G>& batch) noexcept;
 
-    // Adds new Gs to the depot. Throws std::bad_alloc.
+    // Throws std::bad_alloc.
     void add_block();
 
-    // One step of a round that returns memory not needed since the last round. Returns the bytes,
-    // and whether more remains.
+    // One step of a round, for at most `most` Gs.
     trimming trim(uint32_t most) noexcept;
 
-    // Bytes returned by trim().
     [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
         return trimmed_bytes_.load(relaxed);  // relaxed: statistics
     }
 
-    // Calls f(G&) for every G used since its memory was last returned. Any thread.
+    // Calls f(G&) for every G that is not idle.
     template <typename F>
     void for_each(F&& f) {
         for (chunk* c = chunks_.load(acquire); c != nullptr; c = c->next.load(acquire)) {  // A2
@@ -98,7 +89,7 @@ public:
         }
     }
 
-    // The G at that address, dead or not; nullptr: no G. Any thread.
+    // nullptr: no G is there.
     [[nodiscard]] const G* find(const void* at) const noexcept;
 
 private:
@@ -112,15 +103,14 @@ private:
         bool was_used = false;      // owned by the thread that has it in hand
     };
 
-    // At the start of the chunk.
     struct chunk {
         atomic<chunk*> next{nullptr};  // R2, A2
-        void* mapping = nullptr;       // includes neighbouring memory that could not be unmapped
+        void* mapping = nullptr;       // includes neighbours that could not be unmapped
         std::size_t mapping_size = 0;
         uint32_t first_unit = 0;  // earlier ones hold this record
         uint32_t blank = 0;       // units; guarded by lock_, as the next two
         uint32_t retired = 0;     // Gs
-        bool ripe = false;        // a G was retired since trim() last looked
+        bool ripe = false;        // a G was retired since the last discard_retired()
         unit units[most_units];
 
         [[nodiscard]] G* gs_of(uint32_t u) noexcept {
@@ -147,7 +137,7 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     lifo<G> depot_;
-    low_water unused_;          // of the depot, since the last round
+    low_water unused_;          // of the depot
     uint64_t retired_ = 0;      // Gs in unit lists
     uint32_t surplus_ = 0;      // Gs that this round must still retire
     chunk* last_ = nullptr;     // the newest
@@ -155,7 +145,7 @@ private:
     chunk* filling_ = nullptr;  // no older chunk has blank units; nullptr: no chunk has
     bool watched_;
 
-    // The current round; owned by the trim() that has set trims_now_.
+    // Owned by the trim() that has set trims_now_.
     atomic<bool> trims_now_{false};
     bool in_round_ = false;
 

@@ -22,7 +22,6 @@ namespace {
 
 class GPoolMemory : public ::testing::Test {
 protected:
-    // Takes n Gs, all of them in use.
     std::vector<G*> take(uint32_t n) {
         std::vector<G*> all;
         while (all.size() < n) {
@@ -143,7 +142,6 @@ TEST_F(GPoolMemory, RequestsATrimOnlyOnce) {
     EXPECT_TRUE(pool_.give(batch));
 }
 
-// A frozen G must stay frozen: nothing is discarded until the thaw.
 TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
     const std::vector<G*> all = take(many);
     give(all);
@@ -165,7 +163,6 @@ TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
     EXPECT_EQ(count(), 0U);
 }
 
-// Threads use Gs while others trim and walk them.
 TEST_F(GPoolMemory, TrimmingRacesWithTakeAndGive) {
     constexpr int threads = 3;
     const int rounds = test::scaled(1'000);

@@ -1,10 +1,9 @@
 // m.h: M, an OS thread that runs green threads.
 //
-// An M needs a P to run Gs. It looks for work and sleeps on its own stack, g0. Gs switch to each
-// other without passing through g0. Work that needs the leaving G's registers saved is stored in
-// after, for the next code on the M.
+// An M needs a P to run Gs. It looks for work and sleeps on its own stack, g0.
 //
-// Threads: the M's own, except note, in_runtime (read by the retaker) and the idle link.
+// Threads: plain members are the M's own, or immutable, unless marked.
+// See:     docs/context_switch.md
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct P;
 struct scheduler;
 struct waiter;
 
-// What the next code on this M does for the G that has left; its context is saved.
+// What the next code on this M does for the G that has left: switch.h.
 struct after_switch {
     // …_outside: the M has lost its P.
     enum class kind : uint8_t {
@@ -39,7 +38,7 @@ struct after_switch {
         die,
         park_claimable_many,
         requeue_outside,
-        arrive,  // requeue_outside, to the injected queue: injected.h
+        arrive,  // requeue_outside, to the injected queue
         die_outside,
     };
     kind what = kind::nothing;
@@ -54,13 +53,13 @@ struct after_switch {
     G* g = nullptr;
 };
 
-// Whether the M may be sent the signal that preempts its G.
+// Whether the M may be sent the preemption signal: preempt.h.
 namespace signal_gate {
-inline constexpr uint32_t shut = 0;       // G not in marked code
-inline constexpr uint32_t open = 1;       // G in marked code
-inline constexpr uint32_t in_flight = 2;  // being sent; the gate must not be shut before that is done
-inline constexpr uint32_t sent = 3;       // arrives when the thread next leaves the kernel, or never
-inline constexpr uint32_t awaited = 4;    // the thread is about to find out
+inline constexpr uint32_t shut = 0;       // not in marked code
+inline constexpr uint32_t open = 1;       // in marked code
+inline constexpr uint32_t in_flight = 2;  // being sent: do not shut
+inline constexpr uint32_t sent = 3;       // not arrived yet
+inline constexpr uint32_t awaited = 4;    // the thread checks whether it is lost
 }  // namespace signal_gate
 
 struct alignas(cache_line) M {
@@ -69,8 +68,8 @@ struct alignas(cache_line) M {
     // On g0: the P it holds. Else the last P; its owner word says if the M still holds it.
     P* p = nullptr;
     after_switch after;
-    eh_state* eh = nullptr;  // this thread's exception state
-    // Written by the owner around each runtime entry, read before a P is taken.
+    eh_state* eh = nullptr;
+    // Set by the owner around each runtime entry; read before a P is taken.
     atomic<uint32_t> in_runtime{0};
     atomic<bool> in_call{false};  // in a blocking call; owner writes, monitor reads
     atomic<uint64_t> calls{0};    // blocking calls so far; as above
@@ -88,7 +87,7 @@ struct alignas(cache_line) M {
     uint32_t index = 0;
     atomic<int> thread_id{0};  // system id; 0: not started. Written by the thread
     os::thread_id thread = 0;
-    bool is_main = false;  // M0: the thread that called weft::main
+    bool is_main = false;  // M0
     void* alternate_stack = nullptr;
     int slack_before_ns = 0;           // its timer slack before it was adopted
     bool short_slices_before = false;  // as above
@@ -98,19 +97,19 @@ struct alignas(cache_line) M {
     uint64_t checkpoint_clock_due = 0;
     int64_t slice_began_ns = 0;
 
-    // yield()s that found no other G; no schedules. Owner writes, watchdog reads.
+    // yield()s that found no other G. Owner writes, watchdog reads.
     atomic<uint64_t> empty_yields{0};
 
     uint32_t pins = 0;            // weft::pin objects of pinned; 0: only kept
-    atomic<bool> retired{false};  // ends: its pinned G has ended, or it is surplus. Set by its thread
+    atomic<bool> retired{false};  // its pinned G has ended, or it is surplus. Set by its thread
 
     // Preemption of its G: preempt.h.
-    // Tested by instrumented code on this thread; nullptr: gone. See interrupt_all.
+    // Tested by instrumented code on this thread; nullptr: gone.
     atomic<uintptr_t>* preempt_word = nullptr;
     atomic<uint64_t> slice_over{0};               // P::slice() + 1 of the slice to end; by the thread that set asked
     atomic<uint32_t> signals{signal_gate::shut};  // a signal_gate
     bool signal_unblocked = false;                // owner only, as the next two
-    bool signal_lost = false;                     // a sent signal did not arrive: G3 of preempt.h
+    bool signal_lost = false;                     // G3 of preempt.h
     hold* last_hold = nullptr;                    // the last begun on this thread; may have ended
 
     // Guarded by the idle lock while on an idle list.
@@ -120,26 +119,26 @@ struct alignas(cache_line) M {
     int64_t alarm_ns = 0;  // timer deadline at which it wakes
 
     // How it lost its P; guarded by the idle lock.
-    bool overran = false;         // its time slice was over
-    bool has_long_slice = false;  // has longer kernel slices since then; must be undone
+    bool overran = false;
+    bool has_long_slice = false;  // has longer kernel slices; must be undone
 
-    // Request of another thread: the P to take, and the G to run first (nullptr: look for one).
-    // Written before wake_m(); for the M of a pinned G under the idle lock: pin.h.
+    // Set by another thread: the P to take, and the G to run first (nullptr: look for one). Written
+    // before wake_m(); for the M of a pinned G under the idle lock: pin.h.
     P* next_p = nullptr;
     G* next_g = nullptr;
     note park;
     waiter* fetched = nullptr;  // from the poller, until made ready. Owner only
 
     // Placement of its thread: placement.h.
-    const uint32_t* cpu_word = nullptr;    // its thread's; nullptr: gone. Guarded by threads_lock
-    atomic<bool> is_hog{false};            // lost its P because it computed: set_hog_locked
-    atomic<uint32_t> move_to{os::no_cpu};  // CPU to move to
+    const uint32_t* cpu_word = nullptr;  // its thread's; nullptr: gone. Guarded by threads_lock
+    atomic<bool> is_hog{false};          // lost its P because it computed: set_hog_locked
+    atomic<uint32_t> move_to{os::no_cpu};
 
     // Its thread will not touch the scheduler again.
     atomic<bool> has_ended{false};
 
-    // Which side frees the thread: the one that parts last. If the thread ends first, the runtime
-    // joins it. If the runtime stops first, the thread detaches itself at its end.
+    // The side that parts last frees the thread: the runtime by a join, or the thread by detaching
+    // itself.
     enum class parted : uint8_t { nobody, thread, runtime, joined };
     atomic<parted> parting{parted::nobody};
 
@@ -152,7 +151,7 @@ struct alignas(cache_line) M {
     // Any thread.
     [[nodiscard]] int tid() const noexcept { return thread_id.load(relaxed); }  // relaxed: a number
 
-    // Its state when the watchdog last looked. Monitor only.
+    // The watchdog's: monitor only.
     struct {
         const G* g = nullptr;
         uint64_t id = 0;
@@ -162,10 +161,10 @@ struct alignas(cache_line) M {
         bool reported = false;
     } watched;
 
-    // All Ms of the runtime; guarded by scheduler.threads_lock.
+    // Guarded by scheduler.threads_lock.
     M* all_next = nullptr;
 
-    // Last seen in another P's run_next: tells a stale G from a hand-off in flight.
+    // Last seen in another P's run_next: steal_run_next.
     struct sighting {
         G* g = nullptr;
         uint64_t tick = 0;

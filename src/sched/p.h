@@ -1,11 +1,6 @@
 // p.h: P, the right to run green threads, with its queue, timers and caches.
 //
-// As many Gs are scheduled at once as there are Ps; a G whose M has lost its P runs in addition. A
-// P is held by one M, or is on the idle list.
-//
-// The owner word holds the M and, in its low bits, requests for its attention. The hot path
-// compares the word with the M once per runtime entry. If they differ, another thread works on the
-// P, wants the G to go through g0, or has taken the P: retake.h.
+// The owner word holds the P's M and, in its low bits, requests for its attention: docs/retake.md.
 //
 // run_next is a plain variable to the owner, because every hand-off touches it. Another M may steal
 // from it only while the owner is in user code, and keeps the owner out:
@@ -17,8 +12,7 @@
 //      T4  owner &= ~asked                            …   leaving: in_runtime = 0, release
 //
 // If the heavy fence falls after E1, T3 sees the 1 and the thief gives up. If before, E3 sees asked
-// and waits. In a system without heavy fence, every owner word has the bit fence, and every entry
-// executes a full fence.
+// and waits.
 //
 //      idle ──acquire──▶ running ──release──▶ idle        (stopped, dead: the number of Ps changes)
 //                           │                  ▲
@@ -29,7 +23,8 @@
 //             I2. run_next is written by the owner in the runtime, or by a thread that has set
 //                 asked and found the owner outside.
 //             I3. A P changes its M only while asked is clear.
-// Threads:    "owner" is the M that holds the P.
+// Threads:    "owner" is the M that holds the P. Plain members are its own; index is immutable.
+// See:        docs/retake.md, test/model/run_next.pml
 #pragma once
 
 #include <cstdint>
@@ -51,12 +46,12 @@ enum class p_state : uint8_t { idle, running, stopped, dead };
 
 // Low bits of the owner word.
 namespace attention {
-inline constexpr uintptr_t asked = 1;    // another thread works on the P: stay out of the runtime
-inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
+inline constexpr uintptr_t asked = 1;    // stay out of the runtime
+inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch
 inline constexpr uintptr_t fence = 4;    // no heavy fence: entry takes a full one; never cleared
 // The monitor is about to take the P; an M that enters clears the bit and keeps it.
 inline constexpr uintptr_t retake = 8;
-inline constexpr uintptr_t injected = 16;  // go through g0 at the next switch, for an injected G: injected.h
+inline constexpr uintptr_t injected = 16;  // as preempt, for an injected G: injected.h
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
@@ -65,12 +60,12 @@ static_assert(alignof(M) > attention::mask, "the flags fit into the low bits of 
 // nullptr: no M.
 [[nodiscard]] inline M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<M*>(word & ~attention::mask); }
 
-// Written by the owner only, so load and store suffice. Read by any thread.
+// Written by the owner only. Read by any thread.
 class counter {
 public:
     void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed) + n, relaxed); }  // relaxed: statistics
 
-    // As add(1). get_acquire() makes what was done before visible.
+    // add(1); get_acquire() sees what was done before.
     void add_release() noexcept { value_.store(value_.load(relaxed) + 1, release); }  // relaxed: only we write it
 
     [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }  // relaxed: statistics
@@ -95,14 +90,14 @@ struct alignas(2 * cache_line) P {
     atomic<uintptr_t> owner{0};  // M | attention bits; 0: idle
     atomic<G*> run_next{nullptr};
     atomic<uint32_t> ticks_left{global_every};  // schedules to the next pass through g0; owner writes
-    uint32_t index = 0;                         // owner only, as all non-atomic members
-    counter inherited;                          // schedules that inherited their slice, from run_next
-    lifo<G> dead_gs;                            // those with a stack are among the oldest bound_gs_max
-    lifo<struct stack> stacks;                  // class 0
-    uint32_t credits = 0;                       // for stacks; see stack.h
+    uint32_t index = 0;
+    counter inherited;          // schedules that inherited their slice
+    lifo<G> dead_gs;            // those with a stack are among the oldest bound_gs_max
+    lifo<struct stack> stacks;  // class 0
+    uint32_t credits = 0;       // for stacks: stack.h
     atomic<p_state> state{p_state::idle};
-    uint64_t next_id = 0;    // next G id to give out …
-    uint64_t end_id = 0;     // … up to here
+    uint64_t next_id = 0;  // ids for new Gs: next_id to end_id - 1
+    uint64_t end_id = 0;
     int64_t now_ns = 0;      // the clock, last read
     uint64_t clock_due = 0;  // CPU ticks when a P with timers reads the clock
 
@@ -113,12 +108,12 @@ struct alignas(2 * cache_line) P {
     shared_queue high;
     shared_queue low;
     uint32_t high_left = high_in_a_row;
-    bool low_waits = false;    // low Gs wait
-    uint64_t low_due = 0;      // if so: the tick when one is due
+    bool low_waits = false;
+    uint64_t low_due = 0;      // if low_waits: the tick when a low G is due
     uint64_t global_due = 0;   // the tick when the global queue is checked
-    uint32_t raised_seen = 0;  // scheduler::raised, as last seen by move_raised_of
+    uint32_t raised_seen = 0;  // scheduler::raised at the last move_raised_of
 
-    // Turns of the injected queue: injected.h.
+    // The injected queue: injected.h.
     int64_t injected_began_ns = 0;     // start of the running injected G; 0: none
     int64_t injected_due_ns = 0;       // the next is not due before this time …
     uint64_t injected_due = 0;         // … nor before this tick
@@ -127,10 +122,10 @@ struct alignas(2 * cache_line) P {
     uint32_t left_behind = 0;  // stacks not kept by their ended Gs; for depth samples
 
     // The time slice as g0 sees it: schedule.h.
-    uint64_t slice_seen = 0;    // the slice last seen …
-    int64_t slice_seen_ns = 0;  // … and when first seen
+    uint64_t slice_seen = 0;
+    int64_t slice_seen_ns = 0;  // when it was first seen
     uint32_t ring_popped = 0;   // run_queue::popped() then …
-    int64_t ring_waits_ns = 0;  // … and since when that is unchanged, with a non-empty ring
+    int64_t ring_waits_ns = 0;  // … and since when it is unchanged, with a non-empty ring
 
     atomic<bool> gives_back{false};  // asks the owner to return its caches: trim.h
 
@@ -149,7 +144,7 @@ struct alignas(2 * cache_line) P {
         return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed);  // relaxed: approximate
     }
 
-    // Number of the time slice: schedules that did not inherit theirs. Any thread, as tick().
+    // The number of the time slice. Any thread, as tick().
     [[nodiscard]] uint64_t slice() const noexcept { return tick() - inherited.get(); }
 
     // The next schedule begins a slice even if from run_next. Owner.
@@ -161,7 +156,6 @@ struct alignas(2 * cache_line) P {
         ticks_left.store(n, relaxed);                                // relaxed: only we write it
     }
 
-    // The next switch goes through g0. Owner.
     void end_ticks() noexcept { restart_ticks(1); }
 
     [[nodiscard]] bool has_work() const noexcept {
@@ -170,7 +164,6 @@ struct alignas(2 * cache_line) P {
     }
 };
 
-// relaxed: a hint; the idle protocol fences
 inline constexpr uint32_t stacks_kept_by_p = P::cached_stacks_max + P::bound_gs_max + 1;
 
 }  // namespace weft::detail

@@ -69,7 +69,7 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     *link = nullptr;
     q.lock.unlock();
 
-    m->p->count.timers_fired.add(count + noticed);  // before any of them runs, so that its waiters see it
+    m->p->count.timers_fired.add(count + noticed);  // before any of them runs and reads it
     while (fired != nullptr) {
         timer* t = fired;
         fired = t->next;

@@ -19,7 +19,7 @@ void push_preempted(M* m, G* g) noexcept {
     push_shared(*m->home, g);
 }
 
-// Q3, after g was pushed onto low. g may have run since.
+// Q3. g may have run since.
 void leave_low_if_raised(shared_queue& low, G* g) noexcept {
     WEFT_FULL_FENCE();
     if ((g->special.load(relaxed) & special::low) != 0) return;  // relaxed: the fence
@@ -31,7 +31,6 @@ G* take_low(scheduler& s, P* p) noexcept {
     return g != nullptr ? g : s.low.pop();
 }
 
-// Low Gs wait: their turns begin.
 void begin_low_turns(P* p) noexcept {
     p->low_waits = true;
     p->low_due = p->tick() + P::low_every;
@@ -147,7 +146,7 @@ G* take_high(scheduler& s, P* p) noexcept {
     return g;
 }
 
-// A P that changes owners loses requests to hurry, so this checks the scheduler's lists.
+// A P that changes owners loses requests to hurry, hence the look at the scheduler's lists.
 void keep_hurry(const scheduler& s, P* p) noexcept {
     const bool waited_for = s.high.size() != 0 || s.injected.size() != 0;
     if (p->ticks_left.load(relaxed) <= 1 || waited_for) come_back_next_time(p);  // relaxed: ours

@@ -44,7 +44,6 @@ std::unique_ptr<stealing_order> make_order(uint32_t n) {
     return order;
 }
 
-// Moves all timers of a dying P to P 0.
 void move_timers(timer_queue& from, timer_queue& to) noexcept {
     for (bool closed = false; !closed;) {
         from.lock.lock();
@@ -120,20 +119,20 @@ int processors::make_up_to(uint32_t n) noexcept {
 }
 
 void processors::set_reach(uint32_t n) noexcept {
-    reach_.store(n, release);                 // pairs with reach: a thread that learns of a P sees it made
+    reach_.store(n, release);                 // pairs with reach
     order_.store(orders_[n].get(), release);  // pairs with order
 }
 
 namespace {
 
-// p is stopped or dead. Under the idle lock.
+// The idle lock is held, and p is stopped or dead.
 void open_timers_locked(P& p) noexcept {
     p.timers.lock.lock();
     p.timers.open_locked();
     p.timers.lock.unlock();
 }
 
-// Puts Ps [first, last) in use, and keeps those not yet dead. Under the idle lock.
+// The idle lock is held. Ps that are not dead yet stay.
 void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];
@@ -185,8 +184,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     P* gone[procs_max];
     idle_guard held(idle);
     if (order != nullptr) all.orders_[n] = std::move(order);
-    all.in_use_.store(n,
-                      release);  // pairs with in_use and reach; Ms with a higher P are asked, or see it under the lock
+    all.in_use_.store(n, release);  // pairs with in_use; Ms with a surplus P are asked, or see it under the lock
     if (n > all.reach()) all.set_reach(n);
     if (n > before) revive_locked(s, before, n, all.alive_);
     for (uint32_t i = n; i < before; ++i) {

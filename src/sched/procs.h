@@ -1,10 +1,7 @@
 // procs.h: the Ps of a runtime, and changes of their number while it runs.
 //
-// Go stops the world for a change, for example of a container's CPU quota. Here the holder of a P
-// is asked, or the P retaken, as at the end of a time slice.
-//
-// Ps lie in one reserved range of addresses, are made when first needed and never freed: pointers
-// and indices stay valid. Ps below in_use() are used, P 0 always; the others are leaving or dead.
+// Ps are made when first needed and never freed, because thieves read them without a lock. Those
+// below in_use() are used, P 0 always; the others are leaving or dead.
 //
 //   more    dead or new Ps become idle; an M is woken if there is work
 //   fewer   in_use() is lowered first. Then each surplus P goes:
@@ -21,12 +18,11 @@
 //        │
 //        └──▶ idle                when needed again
 //
-// Timers. Plain threads, and Ms without a P, add timers to a P, too. The queue of a dead P is
-// closed, which they see under its lock; they use P 0's. A timer moves under both queues' locks.
+// Plain threads and Ms without a P add timers to Ps too. The queue of a dead P is closed, which
+// they see under its lock; they use P 0's.
 //
-// Rejected. A barrier for all Ms would last as long as the slowest system call. Leaving a dead P's
-// timers to other Ps would add a check to each schedule. Dead Ps are not freed, because thieves
-// read them without a lock.
+// Rejected. A barrier for all Ms, as in Go: it lasts as long as the slowest system call. Leaving a
+// dead P's timers to other Ps: a check in each schedule.
 //
 // Invariants: I1. A dead P has no G, timer, cache or owner, and is on no list.
 //             I2. alive() counts the Ps that are not dead; after a change it equals in_use().
@@ -62,7 +58,7 @@ enum class procs_by : uint8_t;
 
 class processors {
 public:
-    // Makes n idle Ps. Throws resource_exhausted or std::bad_alloc.
+    // Throws resource_exhausted or std::bad_alloc.
     explicit processors(uint32_t n);
     ~processors();
     processors(const processors&) = delete;
@@ -73,20 +69,19 @@ public:
     // The wanted number, 1 to procs_max.
     [[nodiscard]] uint32_t in_use() const noexcept { return in_use_.load(acquire); }  // pairs with change_procs
 
-    // All living Ps have a lower index.
+    // See I3.
     [[nodiscard]] uint32_t reach() const noexcept { return reach_.load(acquire); }  // pairs with set_reach
 
-    // All Ps ever made, for counters.
+    // Includes dead Ps.
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
-    // Living Ps. Exact under the idle lock.
+    // Exact under the idle lock.
     [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a hint
 
     [[nodiscard]] const stealing_order& order() const noexcept {
         return *order_.load(acquire);  // pairs with set_reach
     }
 
-    // True if p is surplus, or dead.
     [[nodiscard]] bool is_surplus(const P& p) const noexcept;
 
 private:
@@ -108,28 +103,27 @@ private:
     spin_lock changing_;
 };
 
-// The source of a number: a fixed request; a request for the usual number and its changes; the
-// monitor, for such a change, unless the last request was fixed.
+// The source of a number: a fixed request; a request to follow the usual number; such a change,
+// which has no effect after a fixed request.
 enum class procs_by : uint8_t { request, request_to_follow, monitor };
 
-// Sets the number of Ps, 1 to procs_max; surplus Ps go in their own time. Any thread that has
-// pinned s, or a G of s. Throws std::bad_alloc or resource_exhausted, without any change.
+// Does not wait for surplus Ps. Any thread that has pinned s, or a G of s. Throws std::bad_alloc or
+// resource_exhausted, without any change.
 void change_procs(scheduler& s, uint32_t n, procs_by who);
 
-// The number of Ps: `wanted` or fewer, at least 1, since a blocking call needs one more thread.
+// `wanted` or fewer, at least 1: a blocking call needs one more thread.
 [[nodiscard]] uint32_t procs_within(uint32_t threads_max, uint32_t wanted) noexcept;
 
-// Moves the Gs on p, the caller's, to the scheduler's queues. Wakes no M.
+// Moves the Gs of p, which the caller owns, to the scheduler's queues. Wakes no M.
 void move_gs(scheduler& s, P& p) noexcept;
 
-// Empties p and makes it dead. p is surplus, on no list, without an owner, and the caller's alone.
+// Empties p. Requires: p is surplus, on no list, without an owner, and the caller's alone.
 void retire_p(scheduler& s, P& p) noexcept;
 
 // Retires idle surplus Ps: the threads that made them idle could not.
 void retire_idle_surplus(scheduler& s) noexcept;
 
-// m, on g0, gives up its surplus P. Returns with another, or without one if the scheduler is
-// stopping.
+// m is on g0. Returns with another P, or without one if the scheduler is stopping.
 void give_up_surplus_p(scheduler& s, M* m) noexcept;
 
 }  // namespace weft::detail

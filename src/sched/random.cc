@@ -12,7 +12,7 @@ constexpr uint64_t usual_seed = 20'090'713;
 constinit atomic<uint64_t> seed_now{usual_seed};
 constinit atomic<uint64_t> plain_threads{0};
 
-// The generator of a plain thread. It does not migrate, so a thread-local is safe.
+// A plain thread does not migrate, so a thread-local is safe.
 [[gnu::noinline]] prng& thread_random() noexcept {
     // relaxed: must only differ each time
     thread_local prng mine(random_seed() + procs_max + plain_threads.fetch_add(1, relaxed));

@@ -2,10 +2,8 @@
 //
 // Each M has a generator, and each plain thread that needs one. Seeds are the same in every run,
 // unless RUN_DEBUG=random sets another. Always random: a thief's victims, the case of a select.
-// Only with RUN_DEBUG=random: whether a G made ready runs next (priority_queues.h), and the order of Gs
+// Only with RUN_DEBUG=random: whether a G made ready runs next (push_apart), and the order of Gs
 // woken together.
-//
-// Threads: see each function.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +20,7 @@ struct M;
 // The seed of runtimes that start later and of plain threads before their first draw.
 [[nodiscard]] uint64_t random_seed() noexcept;
 
-// RUN_DEBUG=random: sets the seed, and shuffles wake-ups of the whole process from now on.
+// RUN_DEBUG=random. Affects the whole process.
 void shuffle_everything(uint64_t seed) noexcept;
 
 extern atomic<bool> shuffles_wakes;
@@ -30,7 +28,7 @@ extern atomic<bool> shuffles_wakes;
 // A number below n, n > 0. m: the caller's M; nullptr for a plain thread.
 [[nodiscard]] uint32_t random_below(M* m, uint32_t n) noexcept;
 
-// The same waiters, linked by next, in random order.
+// The waiters, linked by next, in random order.
 [[nodiscard]] waiter* shuffled(waiter* first) noexcept;
 
 }  // namespace weft::detail

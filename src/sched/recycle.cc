@@ -25,13 +25,11 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     give_stack(s, left);
 }
 
-// Notes the depth of stack on, which g has left.
 [[gnu::noinline]] static void note_depth(scheduler& s, const G& g, struct stack& on) noexcept {
     s.places.note(g.where, 0, touched_bytes(on));
     if (on.measured) static_cast<void>(s.stacks.discard_depth(on));  // for its next owner
 }
 
-// Moves a dead G's stack to the P's cache or the pool.
 [[gnu::noinline]] static void leave_stack_behind(M* m, G* g) noexcept {
     P* p = m->p;
     struct stack* left = std::exchange(g->stack, nullptr);
@@ -71,7 +69,6 @@ void empty_caches(scheduler& s, P& p) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
-// Returns dead g and its credit to the pools.
 static void give_to_pools(scheduler& s, G* g) noexcept {
     fifo<G> one;
     one.push_back(g);
@@ -88,7 +85,6 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     give_to_pools(s, g);
 }
 
-// More dead Gs or credits than the P may keep.
 [[gnu::noinline]] static void spill_caches(M* m) noexcept {
     P* p = m->p;
     scheduler& s = *m->home;
@@ -109,7 +105,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     }
 }
 
-// Moves dead g and a credit to the caches of m's P. In the runtime.
+// In the runtime.
 [[gnu::always_inline]] static inline void keep_dead(M* m, G* g) noexcept {
     P* p = m->p;
     // It keeps its stack for reuse while few Gs do.

@@ -1,7 +1,7 @@
 // run_queue.h: the runnable Gs of one P.
 //
 // A fixed ring. The owner pushes at the tail and pops at the head; any other P may steal the older
-// half. Nothing blocks. On a full ring, overflow() (park.cc) moves half of it to the global queue.
+// half. Nothing blocks.
 //
 // Invariants: I1. tail - head, modulo 2^32, is in [0, capacity].
 //             I2. Only the owner writes tail and the slots. Any thread may advance head, by CAS.
@@ -25,11 +25,11 @@ class run_queue {
 public:
     static constexpr uint32_t capacity = model_build ? 4 : 256;
 
-    // Appends g. Returns false if full.
+    // Returns false if full: see overflow(), park.h.
     [[nodiscard]] bool push(G* g) noexcept {
         WEFT_ASSERT(g != nullptr);
         const uint32_t head = head_.load(acquire);  // A2: slots before head are free
-        const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        const uint32_t tail = tail_.load(relaxed);  // relaxed: I2
         WEFT_ASSERT(tail - head <= capacity);
         if (tail - head == capacity) return false;
         slots_[tail & mask].store(g, relaxed);  // relaxed: published by the tail
@@ -37,11 +37,10 @@ public:
         return true;
     }
 
-    // Removes the oldest G; nullptr if empty. If many are queued, sets ahead to one that is popped
-    // soon.
+    // If many Gs are queued, sets ahead to one that is popped soon, for a prefetch.
     [[nodiscard]] G* pop(G*& ahead) noexcept {
         uint32_t head = head_.load(acquire);        // A2
-        const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        const uint32_t tail = tail_.load(relaxed);  // relaxed: I2
         while (head != tail) {
             G* g = slots_[head & mask].load(relaxed);                                      // relaxed: we wrote it
             if (!head_.compare_exchange_weak(head, head + 1, acq_rel, acquire)) continue;  // R2, A2
@@ -61,18 +60,18 @@ public:
     // made room.
     [[nodiscard]] uint32_t pop_half(G** out) noexcept {
         uint32_t head = head_.load(acquire);        // A2
-        const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        const uint32_t tail = tail_.load(relaxed);  // relaxed: I2
         if (tail - head != capacity) return 0;
         for (uint32_t i = 0; i < capacity / 2; ++i) out[i] = slots_[(head + i) & mask].load(relaxed);  // relaxed: ours
         if (!head_.compare_exchange_strong(head, head + capacity / 2, acq_rel, relaxed)) return 0;     // R2, A2
         return capacity / 2;
     }
 
-    // Steals half of victim's Gs, rounded up: returns the oldest, to run at once, queues the rest
-    // here, and sets count to the total. nullptr: victim is empty, or other thieves keep winning.
-    // Requires: this queue is empty; victim belongs to another P.
+    // Steals half of victim's Gs, rounded up: returns the oldest, queues the rest here, and sets
+    // count to the total. nullptr: victim is empty, or other thieves keep winning. Requires: this
+    // queue is empty; victim belongs to another P.
     [[nodiscard]] G* steal_from(run_queue& victim, uint32_t& count) noexcept {
-        const uint32_t own_tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        const uint32_t own_tail = tail_.load(relaxed);  // relaxed: I2
         WEFT_ASSERT(head_.load(acquire) == own_tail);   // A2: empty, so the batch fits
         for (int attempt = 0; attempt < steal_attempts; ++attempt) {
             uint32_t head = victim.head_.load(acquire);        // A2
@@ -94,7 +93,7 @@ public:
         return nullptr;
     }
 
-    // The number of queued Gs. Exact for the owner, except for concurrent steals.
+    // Exact for the owner, except for concurrent steals.
     [[nodiscard]] uint32_t size() const noexcept {
         const uint32_t head = head_.load(acquire);  // A2
         const uint32_t tail = tail_.load(acquire);  // A1
@@ -103,7 +102,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-    // Gs that have left the ring so far, modulo 2^32.
+    // How many Gs have left the ring, modulo 2^32.
     [[nodiscard]] uint32_t popped() const noexcept { return head_.load(relaxed); }  // relaxed: approximate
 
 private:
@@ -114,11 +113,10 @@ private:
     static constexpr int steal_attempts = 4;
     static_assert((capacity & mask) == 0, "slots are indexed by masking");
 
-    // The next G to leave. Any consumer, by CAS.
     alignas(cache_line) atomic<uint32_t> head_{0};
 
-    // Owner only. Atomic, because a slow thief may read a slot while the owner refills it; the
-    // thief's CAS then fails.
+    // Slots are atomic, because a slow thief may read one that the owner refills. The thief's CAS
+    // then fails.
     alignas(cache_line) atomic<uint32_t> tail_{0};
     atomic<G*> slots_[capacity] = {};
 };

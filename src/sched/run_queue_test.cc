@@ -29,14 +29,12 @@ protected:
         }
     }
 
-    // Pushes Gs first, first + 1 … first + n - 1.
     void fill(run_queue& queue, uint32_t first, uint32_t n) {
         for (uint32_t i = 0; i < n; ++i) ASSERT_TRUE(queue.push(&gs_[first + i]));
     }
 
     [[nodiscard]] uint32_t number(const G* g) const { return static_cast<uint32_t>(g - gs_.get()); }
 
-    // Pops all; expects Gs first … first + n - 1 in order.
     void expect_rest(run_queue& queue, uint32_t first, uint32_t n) {
         EXPECT_EQ(queue.size(), n);
         for (uint32_t i = 0; i < n; ++i) {
@@ -151,7 +149,6 @@ TEST_F(RunQueue, PopHalfTakesNothingFromARingThatIsNotFull) {
     expect_rest(queue, 0, capacity - 1);
 }
 
-// An owner pushes and pops while thieves steal: each G leaves once.
 TEST_F(RunQueue, WithThievesEveryGLeavesExactlyOnce) {
     constexpr int thieves = 2;
     const auto total = static_cast<uint32_t>(test::scaled(400'000));

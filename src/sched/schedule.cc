@@ -44,8 +44,7 @@ uint32_t global_share(const scheduler& s) noexcept {
     return std::min({global_batch_max, size, size / s.ps.in_use() + 1});
 }
 
-// Takes g from victim's run_next if the owner is in user code, and keeps the owner out: T1 to T4 of
-// p.h.
+// Takes g from victim's run_next if the owner is in user code: T1 to T4 of p.h.
 bool take_run_next(P* victim, const G* g) noexcept {
     uintptr_t word = victim->owner.load(relaxed);  // relaxed: the exchange decides
     const M* holder = holder_of(word);
@@ -65,7 +64,7 @@ bool take_run_next(P* victim, const G* g) noexcept {
     return ours;
 }
 
-// Steals another P's run_next if it is stale.
+// The thief keeps the time, so a push costs nothing.
 G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     G* g = victim->run_next.load(acquire);  // acquire: compares with a G that is there now
     M::sighting& seen = m->sightings[victim->index];
@@ -77,12 +76,12 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
     seen = {};
     if (take_run_next(victim, g)) return g;
-    // The owner stays in the runtime: perhaps it woke us and waits for our CPU.
+    // The owner may have woken us, and wait for our CPU: docs/scheduling.md.
     os::yield_thread();
     return nullptr;
 }
 
-// Step 7: one round over all other Ps, with random start and stride.
+// One round of step 7.
 G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     P* self = m->p;
     const stealing_order& order = s.ps.order();
@@ -115,7 +114,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
 void end_slice(M* m) noexcept {
     P* p = m->p;
     p->begin_slice();
-    G* next = p->run_next.load(relaxed);  // relaxed: ours while we are in the runtime
+    G* next = p->run_next.load(relaxed);  // relaxed: ours in the runtime
     if (next == nullptr) return;
     p->run_next.store(nullptr, relaxed);  // relaxed: as above
     push_ring(m, next);
@@ -142,8 +141,7 @@ G* take_polled(scheduler& s, M* m) noexcept {
     return pick_local(m->p);
 }
 
-// Step 2. Skipped if a batch could overflow the ring. Events that arrive faster than they are
-// handled should stay in the kernel, which keeps their order.
+// Step 2. If a batch could overflow the ring, events stay in the kernel, which keeps their order.
 void poll_in_passing(scheduler& s, M* m) noexcept {
     P* p = m->p;
     static_assert(poll_batch <= run_queue::capacity / 2);
@@ -151,7 +149,7 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
     if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
 }
 
-// Whether the slice of m's P, which run_next may inherit, is over: S2 or S1.
+// S2 or S1: the slice of m's P is over.
 bool slice_is_over(const scheduler& s, const M* m) noexcept {
     P* p = m->p;
     if (slice_was_ended(m)) return true;
@@ -162,7 +160,7 @@ bool slice_is_over(const scheduler& s, const M* m) noexcept {
     return false;
 }
 
-// Whether nothing has left the non-empty ring for a slice: S3.
+// S3: nothing has left the non-empty ring for a slice.
 bool ring_is_due(const scheduler& s, P* p) noexcept {
     const uint32_t popped = p->queue.popped();
     if (popped == p->ring_popped && !p->queue.empty()) return p->now_ns - p->ring_waits_ns >= s.slice_ns;
@@ -171,8 +169,7 @@ bool ring_is_due(const scheduler& s, P* p) noexcept {
     return false;
 }
 
-// At the end of a slice: returns a queued G; run_next goes behind all others. nullptr: none is
-// queued.
+// At the end of a slice: returns a queued G, and run_next goes behind all others.
 G* take_queued_first(scheduler& s, M* m, bool ring_due) noexcept {
     P* p = m->p;
     poll_in_passing(s, m);
@@ -226,7 +223,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (after_injected) {
-            // Gs that an injected G started or readied come after one of the ring.
+            // A G of the ring precedes what an injected G left in run_next.
             if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;
@@ -242,7 +239,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
     }
 }
 
-// A sample of how long g was runnable: direct switches are not measured.
+// Direct switches are not measured.
 void sample_latency(P* p, const G* g) noexcept {
     const int64_t ns = p->now_ns - g->since_ns;
     p->latency[latency_histogram::bucket_of(ns < 0 ? 0 : static_cast<uint64_t>(ns))].add();

@@ -1,7 +1,6 @@
 // schedule_test.cc: what a P runs next: the order of schedule.h, with its numbers.
 //
-// In each test one G keeps its P busy while it prepares (spawns, inspects the queues), and then
-// waits: from then on the scheduler decides.
+// In each test one G keeps its P busy while it prepares, and then waits: the scheduler decides.
 #include "sched/schedule.h"
 
 #include <algorithm>
@@ -50,7 +49,6 @@ std::vector<int> numbers(int first, int count) {
     return all;
 }
 
-// The order in which numbered Gs ran.
 class chronicle {
 public:
     void add(int who) {
@@ -63,7 +61,6 @@ public:
         return order_;
     }
 
-    // A G's position in that order, from 0; -1 if it did not run.
     [[nodiscard]] int position(int who) {
         const std::lock_guard hold(mutex_);
         for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -79,12 +76,10 @@ private:
 
 class Schedule : public ::testing::Test {
 protected:
-    // Starts Gs that record that they ran.
     void start(int first, int count = 1) {
         for (int i = first; i < first + count; ++i) all_.go([this, i] { ran_.add(i); });
     }
 
-    // As start(), from a plain thread.
     void start_outside(int first, int count = 1) {
         outside([&] {
             for (int i = first; i < first + count; ++i) {
@@ -158,7 +153,7 @@ TEST_F(Schedule, YieldQueuesBehindTheOwnRing) {
         begin_round();
         all_.go([&] {
             ran_.add(1);
-            start(3);  // runs next, ahead of all queued Gs
+            start(3);
         });
         start(2);
         EXPECT_TRUE(yield());
@@ -223,7 +218,6 @@ TEST_F(Schedule, EverySixtyFirstTickChecksTheGlobalQueue) {
         begin_round();
         all_.wait();
     });
-    // Sixty of the own queue, then the external G.
     EXPECT_EQ(ran_.position(1000), 60);
     EXPECT_EQ(ran_.position(1001), 60 + 61);
     EXPECT_EQ(ran_.position(1002), 60 + 2 * 61);
@@ -311,7 +305,7 @@ TEST_F(Schedule, AtTheEndOfATimeSliceTheRingRunsBeforeRunNext) {
     });
 }
 
-// Two green threads pass a token for three slices of 100 us.
+// Runs for three slices of 100 us.
 void run_chain(wait_group& all) {
     const chan<int> ping;
     const chan<int> pong;
@@ -326,8 +320,8 @@ void run_chain(wait_group& all) {
     ping.close();
 }
 
-// S3. Without it the ring is served when all chains have begun. With it a few chains begin before: one
-// at each 61st schedule of a slice. At most 6 were seen; a faster machine begins more.
+// S3. Without it all chains begin before the ring is served. With it one begins at each 61st
+// schedule of a slice: at most 6 were seen; a faster machine begins more.
 TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
     constexpr int chains = 200;
     std::atomic<int> begun{0};
@@ -390,7 +384,7 @@ TEST_F(Schedule, AFullRingSpillsHalfOfItselfAndTheNewcomer) {
         EXPECT_EQ(my_scheduler().global.size(), 129U);
         EXPECT_EQ(my_p()->queue.size(), 128U);
         EXPECT_EQ(stats().overflows, 1U);
-        // The older half, in order, and then the G that was displaced from run_next.
+        // The older half, and then the G that was displaced from run_next.
         fifo<G> spilled = my_scheduler().global.pop(1000);
         fifo<G> seen;
         std::vector<uint64_t> ids;
@@ -430,14 +424,14 @@ TEST_F(Schedule, InjectedGsRunBeforeGlobalOnesOfPlainThreads) {
     EXPECT_EQ(ran_.all(), (std::vector<int>{2, 0, 1, 3, 4}));
 }
 
-// Seen by the first G of a batch: the rest of its batch, and what was left.
+// What the first G of a batch sees of that batch and of the global queue.
 struct share {
     uint32_t in_ring;
     uint32_t left;
     friend bool operator==(const share&, const share&) = default;
 };
 
-// Queues n external Gs while all procs Ps are busy; then one P runs out of work.
+// Queues n external Gs while all Ps are busy; then one P runs out of work.
 share first_share(unsigned procs, int n) {
     runtime rt({.procs = procs, .retake = false});  // with retakes, busy Gs give way on a slow machine
     return rt.run([&] {
@@ -493,7 +487,7 @@ TEST(ScheduleGlobal, WithFourPsTheShareIsAQuarterPlusOne) {
 
 // ---- Timers.
 
-// So far ahead that all sleepers are asleep before it.
+// All sleepers are asleep before that.
 constexpr std::chrono::milliseconds long_enough(100);
 
 TEST_F(Schedule, ADueSleeperRunsBeforeTheGlobalQueue) {
@@ -549,12 +543,12 @@ struct loot {
     uint32_t left;    // in the victim's ring
     uint32_t in_own;  // in the thief's
     uint64_t steals;
-    int first;              // the first G on the thief's P
-    bool run_next_is_left;  // the victim still has it
+    int first;  // the first G on the thief's P
+    bool run_next_is_left;
     friend bool operator==(const loot&, const loot&) = default;
 };
 
-// One P computes, with n Gs in its ring and one in run_next. The other has no work.
+// One of two Ps computes, with n Gs in its ring and one in run_next.
 loot rob(int n) {
     const test::calm undisturbed;  // else another M continues the victim's P beside the thief
     runtime rt({.procs = 2});

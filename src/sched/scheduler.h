@@ -1,11 +1,10 @@
 // scheduler.h: one runtime: its Ps, Ms, Gs, queues and pools.
 //
-// Several runtimes may exist in a process, so their state is here. The functions that work on it are
-// in the folders of the scheduler; ARCHITECTURE.md has the map.
-//
 // Lock order, outermost first: an object's lock (channel, mutex …), the idle lock, then leaves:
 // timer_queue.lock, threads_lock, the locks of global queue, stack pool and G pool. No G is made
 // ready while an object's lock is held.
+//
+// See: ARCHITECTURE.md
 #pragma once
 
 #include <cstdint>
@@ -52,30 +51,30 @@ struct scheduler {
     const std::string name;
     const uint32_t made_in;  // fork_generation of its process
     uint32_t threads_max = 0;
-    int64_t slice_ns = 0;                    // how long a G may run while others wait
-    int64_t thread_idle_ns = 5'000'000'000;  // a surplus M ends after this idle time
-    int64_t memory_idle_ns = never;          // unneeded memory is returned after this time; never: not at all
-    atomic<uint32_t> cpus{1};                // usable by the process; written by the monitor
-    atomic<bool> follows_cpus{false};        // as many Ps as usable CPUs; see procs_by
-    bool retakes = true;                     // take Ps from Ms that hold them up
-    bool moves_threads = true;               // move holders of Ps between CPUs: placement.h
-    bool retakes_always = false;             // retake from any M in a G's code, even if no G waits
-    uintptr_t owner_flags = 0;               // in every owner word: attention::fence without a heavy fence
-    int interrupt_signal = 0;                // preempts marked code; 0: off
-    uint16_t g_flags = 0;                    // special bits of every G: no_fence without a heavy fence
+    int64_t slice_ns = 0;
+    int64_t thread_idle_ns = 5'000'000'000;  // a surplus M ends after it
+    int64_t memory_idle_ns = never;          // trim.h
+    atomic<uint32_t> cpus{1};                // written by the monitor
+    atomic<bool> follows_cpus{false};        // see procs_by
+    bool retakes = true;
+    bool moves_threads = true;    // placement.h
+    bool retakes_always = false;  // even if no G waits
+    uintptr_t owner_flags = 0;    // in every owner word: attention::fence without a heavy fence
+    int interrupt_signal = 0;     // preempts marked code; 0: off
+    uint16_t g_flags = 0;         // special bits of every G: no_fence without a heavy fence
 
-    processors ps;  // see procs.h
+    processors ps;
 
     stack_pool stacks;
     g_pool gs;
     trim_round trims;  // monitor only
     shared_queue global;
-    shared_queue injected;  // the injected queue: injected.h
+    shared_queue injected;  // injected.h
     shared_queue high;      // Gs of these classes, made ready externally
     shared_queue low;
-    atomic<uint32_t> raised{0};  // counts raised Gs that may be in a ring: move_raised
+    atomic<uint32_t> raised{0};  // raised Gs that may be in a ring: move_raised
 
-    // Whether a runnable G is on no P. A hint.
+    // A hint.
     [[nodiscard]] bool has_shared_work() const noexcept {
         return global.size() != 0 || injected.size() != 0 || high.size() != 0 || low.size() != 0;
     }
@@ -91,15 +90,15 @@ struct scheduler {
 
     atomic<bool> stopping{false};         // no G may be scheduled
     atomic<bool> cancelling{false};       // all waits must end: stopping.h
-    atomic<uint64_t> next_id{1};          // G ids, handed to Ps in batches
-    atomic<uint64_t> external_spawns{0};  // Gs started by plain threads and by Gs without a P
-    atomic<uint64_t> external_ends{0};    // Gs that ended without a P
+    atomic<uint64_t> next_id{1};          // handed to Ps in batches
+    atomic<uint64_t> external_spawns{0};  // these three: by plain threads and Gs without a P
+    atomic<uint64_t> external_ends{0};
     atomic<uint64_t> external_parks{0};
     atomic<uint64_t> wakes{0};
     atomic<uint64_t> hand_offs{0};
     atomic<uint64_t> no_thread{0};  // times that no M could be created
 
-    // Threads other than its Ms that work on it; it is not destroyed before they are done.
+    // Threads other than its Ms that use it; it is not destroyed before they are done.
     atomic<uint32_t> external_refs{0};
 
     void pin() noexcept { external_refs.fetch_add(1, relaxed); }  // relaxed: something else keeps it alive until then
@@ -107,13 +106,12 @@ struct scheduler {
     void unpin() noexcept { external_refs.fetch_sub(1, release); }  // pairs with stop_scheduler
 
     // For weft::main only.
-    atomic<M*> main_ended_by{nullptr};  // the M on which the main G returned; written by it
+    atomic<M*> main_ended_by{nullptr};  // the M on which the main G returned
     const int* main_code = nullptr;
     const std::exception_ptr* main_error = nullptr;
     atomic<uint32_t> main_thread_back{main_thread::away};  // a futex word
 
-    // When threads are scarce, blocking calls need places, as many as Ms may be without a P:
-    // blocking.h.
+    // When threads are scarce, blocking calls need permits: call_permits.h.
     atomic<bool> threads_scarce{false};  // written under threads_lock
     std::unique_ptr<weft::detail::call_permits> call_permits;
 
@@ -122,22 +120,22 @@ struct scheduler {
     M* all_ms = nullptr;
     uint32_t ms_made = 0;
     atomic<uint32_t> thread_count{0};  // Ms; a hint without the lock
-    atomic<uint32_t> retired{0};       // left their loop early, can be joined soon
-    atomic<uint32_t> ended{0};         // Ms that ended; a futex word for stop()
+    atomic<uint32_t> retired{0};       // can be joined soon
+    atomic<uint32_t> ended{0};         // a futex word for stop()
 
-    atomic<scheduler*> next_registered{nullptr};  // changed under the registry's lock, see crash.h
+    atomic<scheduler*> next_registered{nullptr};  // under the registry's lock: crash.h
 };
 
-// Returns true if a parent process made s (base/generation.h).
+// Whether a parent process has made s: generation.h.
 [[nodiscard]] inline bool is_from_before_fork(const scheduler& s) noexcept {
     return s.made_in != fork_generation.load(relaxed);  // relaxed: changes only while there is one thread
 }
 
-// Where plain threads start Gs: weft::main's scheduler, or one created on first use. Pinned; the
-// caller unpins. Throws as runtime's constructor.
+// Where plain threads start Gs: weft::main's scheduler, or one created on first use. The caller
+// unpins it. Throws as runtime's constructor.
 [[nodiscard]] scheduler& pin_default_scheduler();
 
-// As above, but nullptr if there is no such scheduler yet.
+// As above, or nullptr if it does not exist yet.
 [[nodiscard]] scheduler* pin_default_scheduler_if_any() noexcept;
 
 }  // namespace weft::detail

@@ -1,8 +1,6 @@
 // shared_queue.h: a list of runnable Gs, under a lock.
 //
-// One is the scheduler's global queue: Gs that overflow a ring or that plain threads make runnable.
-// Ps take batches from it, at every 61st schedule and when they have no work, so the lock is rarely
-// taken. Gs of other classes wait in such lists too (priority_queues.h).
+// The global queue, the injected queue, and those of the priority classes: docs/scheduling.md.
 //
 // Invariants: I1. size() was the length at some moment; exact under the lock.
 // Locks:      lock (leaf).
@@ -34,7 +32,6 @@ public:
         lock_.unlock();
     }
 
-    // Appends batch, in order.
     void push(fifo<G>& batch) noexcept {
         lock_.lock();
         list_.append(batch);
@@ -42,7 +39,6 @@ public:
         lock_.unlock();
     }
 
-    // The head; nullptr if empty.
     [[nodiscard]] G* pop() noexcept {
         if (size() == 0) return nullptr;
         lock_.lock();
@@ -52,7 +48,6 @@ public:
         return g;
     }
 
-    // Up to n from the head.
     [[nodiscard]] fifo<G> pop(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
@@ -62,7 +57,7 @@ public:
         return batch;
     }
 
-    // Removes g from anywhere in the list. False: not found. O(size).
+    // Removes g. False: not found. O(size).
     [[nodiscard]] bool take(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();
@@ -73,7 +68,7 @@ public:
 
     static constexpr uint32_t walk_max = 4096;
 
-    // As take(), but fails on lists of more than walk_max Gs.
+    // Fails on lists of more than walk_max Gs.
     [[nodiscard]] bool take_if_short(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();

@@ -1,4 +1,4 @@
-// shared_queue_test.cc: the queue of Gs that belong to no P, and the pool of Gs.
+// shared_queue_test.cc: the global queue, and the pool of Gs.
 #include "sched/shared_queue.h"
 
 #include <memory>

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t id_batch = 16;
 
-// Class of Gs with a measured stack: not 0, so that no other G inherits it as it is.
+// The class of Gs with a measured stack. Not 0, so that no other G inherits the stack.
 constexpr uint8_t measured_class = 0xff;
 
 [[noreturn]] void throw_exhausted(int error, const char* what) {
@@ -33,7 +33,7 @@ constexpr const char* no_stacks =
     "weft: no address space for another stack (lower RUN_STACK_MAX or the number of green threads, or raise the limit "
     "on virtual memory: ulimit -v)";
 
-// A dead G and, for class 0, a credit, from the P's caches. nullptr: empty.
+// Takes a credit too. nullptr: a cache is empty.
 [[gnu::always_inline]] inline G* take_cached(P* p) noexcept {
     if (p->credits == 0) return nullptr;
     G* g = p->dead_gs.pop();
@@ -43,7 +43,7 @@ constexpr const char* no_stacks =
     return g;
 }
 
-// Fills the P's caches. Loses nothing if it throws.
+// Loses nothing if it throws.
 void refill_caches(scheduler& s) {
     uint32_t credits = P::cache_batch;
     int error = s.stacks.reserve(credits);
@@ -111,7 +111,7 @@ void check_priority(priority p) {
                                 ", which is not a priority class; use normal, high or low");
 }
 
-// A larger stack, at once, so that failure can be reported. Throws.
+// Called at once, so that failure can be reported. Throws.
 struct stack* take_large(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size);
     if (size_class < 0) {
@@ -128,7 +128,6 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     if (on.measured && g->size_class == 0) g->size_class = measured_class;
 }
 
-// Gives g the unused stack on.
 [[gnu::always_inline]] inline void start_on(G* g, struct stack* on) noexcept {
     g->stack = on;
     on->owner = g;
@@ -138,7 +137,6 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
-// Rarely used spawn options.
 [[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {
     if (options.own_fp_control) {
         g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, except frozen
@@ -152,7 +150,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     if (options.priority != priority::normal) set_own_class(*g, options.priority);
 }
 
-// The slow path: no M of s, empty caches, or a larger stack. Throws.
+// For callers without a P of s, empty caches, or a larger stack. Throws.
 [[gnu::noinline]] G* take_slowly(scheduler& s, bool local, std::size_t stack_size) {
     struct stack* large = stack_size == 0 ? nullptr : take_large(s, stack_size);
     G* g = nullptr;
@@ -191,7 +189,6 @@ struct stack* take_large_stack(scheduler& s, int size_class) {
 
 namespace {
 
-// What every spawn sets.
 [[gnu::always_inline]] inline void fill_in(scheduler& s,
                                            G* g,
                                            uint64_t id,
@@ -218,8 +215,7 @@ namespace {
         apply_options(g, *options);
 }
 
-// Copies size bytes by words, size > 0. Both sides are word-aligned; the last word may extend
-// beyond size, within whole words.
+// Requires: size > 0; both sides are word-aligned and consist of whole words.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const void* from, std::size_t size) noexcept {
     const auto* words = static_cast<const std::byte*>(from);
     std::size_t at = 0;
@@ -229,7 +225,7 @@ namespace {
     } while (at < size);
 }
 
-// A G from m's caches; nullptr if empty. In the runtime.
+// nullptr: m's caches are empty. In the runtime.
 [[gnu::always_inline]] inline G* take_quickly(M* m) noexcept {
     G* g = take_cached(m->p);
     if (g != nullptr) {
@@ -239,7 +235,7 @@ namespace {
     return g;
 }
 
-// g, created by a G of its own scheduler, is next on m's P. In the runtime.
+// In the runtime; m is of g's scheduler.
 [[gnu::always_inline]] inline void start_here(M* m, G* g) noexcept {
     P* p = m->p;
     g->set_state(g_state::dead, g_state::runnable);
@@ -362,7 +358,6 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
 
 void wait_is_over() noexcept { current_m()->g->waiting = nullptr; }
 
-// The P's cache of stacks is empty.
 [[gnu::noinline]] static struct stack* take_stack_slowly(M* m) noexcept {
     P* p = m->p;
     p->count.stack_misses.add();
@@ -374,7 +369,6 @@ void wait_is_over() noexcept { current_m()->g->waiting = nullptr; }
 
 void bind_stack(M* m, G* to) noexcept {
     if (to->stack != nullptr) {
-        // The stack of its last use.
         m->p->count.stack_hits.add();
         run_context_init(&to->context, to->stack->top(), &g_main, to);
         return;

@@ -1,9 +1,8 @@
 // spawn.h: the start of a G.
 //
 // spawn_begin takes a dead G and a stack credit, the caller constructs the closure, and
-// spawn_commit makes the G runnable. At its first run, bind_stack gives it a stack and it begins in
-// g_main (g_main.h). After the closure, exit_g (switch.h) leaves the stack; on the next stack,
-// recycle_g (recycle.h) puts G and stack into the P's caches.
+// spawn_commit makes the G runnable. At its first run, bind_stack gives it a stack, and it begins
+// in g_main. It ends in exit_g (switch.h) and recycle_g.
 //
 // Threads: an M with a P, in the runtime.
 // See: docs/green_threads.md
@@ -16,8 +15,7 @@ namespace weft::detail {
 // Allocates a stack above the default class. Throws resource_exhausted.
 [[nodiscard]] struct stack* take_large_stack(scheduler& s, int size_class);
 
-// Gives to, which has never run, a stack from the P's cache or the pool. Cannot fail: to has a
-// credit.
+// to has never run. Cannot fail, because to has a credit.
 void bind_stack(M* m, G* to) noexcept;
 
 }  // namespace weft::detail

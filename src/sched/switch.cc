@@ -20,7 +20,7 @@ namespace {
     m->g0_eh = *m->eh;
     *m->eh = to->eh;
     m->g = to;
-    to->state.store(g_state::running, relaxed);  // relaxed: as in switch_g_to_g
+    to->state.store(g_state::running, relaxed);  // relaxed: as in hand_m_over
     compiler_fence();
     if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);  // acquire: as in hand_m_over
@@ -49,7 +49,7 @@ bool enter_slow(M* m) noexcept {
         // E4. acq_rel: sees the asker's writes; relaxed: retried
         if (p->owner.compare_exchange_weak(word, word & ~heeded, acq_rel, relaxed)) {
             if ((word & attention::preempt) != 0) p->count.preemptions.add();
-            if ((word & (attention::preempt | attention::injected)) != 0) p->end_ticks();  // the pass through g0 is due
+            if ((word & (attention::preempt | attention::injected)) != 0) p->end_ticks();
             return true;
         }
     }
@@ -72,8 +72,7 @@ void leave_special(M* m, G* from) noexcept {
 void await_thaw(G* g, g_state before) noexcept {
     if ((g->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
     while ((g->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
-        // A dump reads the stack: revert to not running.
-        g->state.store(before, relaxed);  // relaxed: it was, and we own it
+        g->state.store(before, relaxed);                                         // relaxed: it was, and we own it
         for (uint32_t i = 0; (g->special.load(relaxed) & special::frozen) != 0; ++i)
             spin_backoff(i);                        // relaxed: polled
         g->state.store(g_state::running, relaxed);  // relaxed: the fence below
@@ -115,7 +114,7 @@ bool timers_want_g0(P* p) noexcept {
 
 namespace {
 
-// g was claimed before it was parked; we must make it runnable.
+// g was claimed before it was parked.
 void ready_not_parked(M* m, G* g) noexcept {
     if (m->p == nullptr) {
         ready_g_outside(g);
@@ -137,8 +136,8 @@ void finish_park_claimable(M* m) noexcept {
 
 namespace {
 
-// Once g is published, its deadline may end its wait and it may run elsewhere. The frame with the
-// locks stays until g has taken all of them (L4), so read none after the last unlock.
+// Once published, g may run elsewhere. The frame with the locks stays until g has taken all of them
+// (L4), so read none after the last unlock.
 void finish_park_claimable_many(M* m) noexcept {
     const after_switch after = m->after;
     after.g->set_state(g_state::running, g_state::waiting);
@@ -209,7 +208,7 @@ G* exit_g(M* m) noexcept {
             // relaxed: the owner's
             const bool plain = (from->special.load(relaxed) | to->special.load(relaxed)) == 0 && from->size_class == 0;
             if (!sanitized && plain && to->stack == nullptr) {
-                // The stack is hot and holds only our caller's frame: start on it.
+                // The stack is hot and holds only our caller's frame.
                 hand_stack_over(m, from, to);
                 return to;
             }

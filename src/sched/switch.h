@@ -1,21 +1,11 @@
 // switch.h: the switch from one G to the next.
 //
-// A G that stops running switches directly to its successor, without g0. Some work needs its
-// registers saved: publishing the park and unlocking the object, requeueing it, freeing its stack.
-// This work is stored in M::after, and the next code on the M does it first. Until then an object's
-// lock may be held, so only the P's run_next and ring are checked; g0 does the rest.
+// Its steps 1 to 5 are those of docs/context_switch.md. Until step 4 an object's lock may be held,
+// so only the P's run_next and ring are checked; g0 does the rest. The switch returns the M on
+// which the G resumes, which may be another.
 //
-// Switch from G a to G b on M m:
-//     1  a, in the runtime (m->in_runtime is 1), writes m->after and picks b
-//     2  a stores the exception state, writes b.state = running, looks at a.special | b.special
-//     3  the registers of a are saved, those of b restored
-//     4  b (or b's first frame) runs finish_switch(m), which passes on a's state and its lock or stack
-//     5  b leaves the runtime
-//
-// The switch returns the M on which a resumes: an M read before may be another.
-//
-// The common path is inlined into yield, park and exit only, because an inline switch makes its
-// function save the callee-saved registers. Rare parts are in switch.cc.
+// The common path is inlined into yield, park and exit only, because it makes its function save the
+// callee-saved registers.
 //
 // Threads: the M's own, in the runtime.
 // See: docs/context_switch.md
@@ -42,11 +32,11 @@ namespace weft::detail {
 
 // ---- Entering and leaving the runtime: the handshake of docs/retake.md.
 
-// Slow path of enter(): another thread wants this M's attention or has taken its P.
+// Slow path of enter().
 [[nodiscard, gnu::cold]] bool enter_slow(M* m) noexcept;
 
 // True: m keeps its P until leave(); no user code, allocation or exception may occur before that.
-// False: m has lost its P and works as a plain thread; to park, yield or end it uses retake.h.
+// False: m has lost its P: retake.h.
 [[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
     m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
@@ -69,25 +59,25 @@ namespace weft::detail {
 
 // ---- Rare parts.
 
-// Step 2 for Gs with special bits: the one that leaves, and the one that enters.
+// Step 2 for a G with special bits that leaves, and one that enters.
 [[gnu::cold]] void leave_special(M* m, G* from) noexcept;
 [[gnu::cold]] void enter_special(M* m, G* to) noexcept;
 
 // Waits while a dump reads g's stack; g is then in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;
 
-// Does both. Returns where to resume: in to; or on g0 if one of the two is pinned, with to in
+// Does both. Returns where to resume: in to or, if one of the two is pinned, on g0, with to in
 // m->picked.
 [[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
-// Whether p, which has timers, must go through g0 for them.
+// Whether p must go through g0 for its timers.
 [[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;
 
 // Step 4 for a park with a deadline, and for rare kinds.
 [[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
 [[gnu::noinline]] void finish_rare(M* m) noexcept;
 
-// Switches to g0, because there is nothing local to run. As switch_g_to_g.
+// As switch_g_to_g, to g0.
 [[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
 
 // ---- Common path.
@@ -110,7 +100,7 @@ void await_thaw(G* g, g_state before) noexcept;
     return g;
 }
 
-// Step 2. Returns where to resume: in to, or as switch_special says.
+// Step 2. Returns where to resume.
 [[nodiscard, gnu::always_inline]] inline run_context_t* hand_m_over(M* m, G* from, G* to) noexcept {
     *m->eh = to->eh;
     m->g = to;
@@ -182,9 +172,8 @@ void await_thaw(G* g, g_state before) noexcept;
     return m;
 }
 
-// The current G has finished: leaves its stack for good. Or returns the P's next G, if it has not
-// started, to be run by the caller: Gs that run to completion share one hot stack. Enters the
-// runtime.
+// Ends the current G: enters the runtime and leaves the stack for good. Or returns the P's next G,
+// which has not started, for the caller to run on the same, hot stack.
 [[nodiscard]] G* exit_g(M* m) noexcept;
 
 // From g0: runs g, until a G has no other to switch to.

@@ -31,7 +31,7 @@ constexpr int gs = 8;
 
 // ---- Registers.
 
-// Each G keeps own values in all callee-saved registers across every way to leave and resume.
+// Each G keeps values of its own in all callee-saved registers.
 template <typename Wait>
 uint64_t keep_across(int rounds, int who, Wait wait) {
     uint64_t changed = 0;
@@ -96,7 +96,6 @@ TEST_P(Switch, SleepKeepsEveryCalleeSavedRegister) {
     EXPECT_EQ(changed.load(), 0U) << weft_kept_register_names;
 }
 
-// Until each G has changed its OS thread a number of times.
 TEST_P(Switch, MigrationKeepsEveryCalleeSavedRegister) {
     if (procs() == 1) GTEST_SKIP() << "one P: nowhere to go";
     const int wanted = scaled(100);
@@ -151,7 +150,7 @@ TEST_P(Switch, RoundingModesStayWithTheirGs) {
         wait_group all;
         const auto story = [&](int mode, double expected) {
             return [&place, &wrong, mode, expected] {
-                wrong += std::fegetround() != FE_TONEAREST;  // each G starts with the default
+                wrong += std::fegetround() != FE_TONEAREST;
                 if (mode != FE_TONEAREST) std::fesetround(mode);
                 for (int i = 0; i < scaled(500); ++i) {
                     place.cross();
@@ -170,7 +169,6 @@ TEST_P(Switch, RoundingModesStayWithTheirGs) {
     EXPECT_EQ(wrong.load(), 0);
 }
 
-// A G that ends in its own mode must restore the default.
 TEST_P(Switch, ARoundingModeEndsWithItsG) {
     std::atomic<int> wrong{0};
     rt().run([&] {

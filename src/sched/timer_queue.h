@@ -1,33 +1,16 @@
 // timer_queue.h: the deadlines of one P, earliest first.
 //
-// A timing wheel of 13 levels. A slot of level n is 32^n ns wide. A timer goes to the lowest level
-// whose 64 slots, counted from now, reach its deadline. Adding is a subtraction, a bit count and a
-// link at the end of a list; removing unlinks. The cost does not depend on the number of timers.
-//
-//      level 0  ├┼┼┼┼┼┼┼┤ 64 ns                                       now
-//      level 1  ├───┼───┼───┼───┼───┼───┤ 2 µs                        ▼
-//      level 2  ├──────────┼──────────┼──────────┼──────────┤ 65 µs   each level begins at its slot that now is in
-//
-// Each slot has a count and the earliest deadline added to it, so the first slots of all levels
-// give the next deadline, to the nanosecond. A slot with few timers is searched when they are due:
-// a lone timer never moves. A slot with many is split: its timers move to the level below, a
-// bounded number per call, early enough to finish before the slot's earliest deadline. So no call
-// does more than steps_max of anything.
-//
-// Equal deadlines fire in the order of addition. The older of two is never on a lower level,
-// because now only advances. Lists grow at their end; a split puts the newest first to the front of
-// the slots below.
-//
-// Rejected designs: docs/timers.md.
+// A timing wheel: docs/timers.md explains it, why equal deadlines stay in order, and what was
+// rejected. A slot of level n is 32^n ns wide. A slot with more than `few` timers is split into the
+// level below, steps_max timers per call, early enough to finish before its earliest deadline.
 //
 // Invariants: I1. reached_ is not later than any deadline here, and never decreases.
 //             I2. A timer on level n is in a slot less than 64 after the slot of reached_.
-//             I3. next_deadline() is not later than any deadline. It is earlier by the time of a
-//                 split if a slot must be split first, and after the earliest of many timers was
-//                 removed, until the next look there. Otherwise it is exact.
+//             I3. next_deadline() is not later than any deadline. It is exact, unless a slot must
+//                 be split first, or the earliest of many timers was removed since the last look.
 //             I4. A slot's list has equal deadlines in the order of addition; those on higher
 //                 levels are older.
-// Locks:      lock (may be taken while an object's lock is held; no lock is taken under it).
+// Locks:      lock (leaf; an object's lock may be held).
 // Threads:    any M with a P, or thread that has pinned the scheduler; next_deadline(): any.
 // See:        docs/timers.md
 #pragma once
@@ -50,7 +33,7 @@ struct M;
 // A deadline that ends a wait or calls a function. Guarded by its queue's lock.
 struct timer {
     int64_t deadline_ns = never;
-    waiter* who = nullptr;  // whose wait it ends; nullptr: fire is called
+    waiter* who = nullptr;  // nullptr: fire is called
     // Called on g0 of m, without locks; m is nullptr when the runtime has stopped.
     void (*fire)(M* m, timer& t, int64_t now_ns) noexcept = nullptr;
     // The queue of its last addition; changes under that queue's lock when timers move.
@@ -69,28 +52,25 @@ public:
     // The most timers that one call inspects or moves.
     static constexpr unsigned steps_max = 64;
 
-    timer_queue() noexcept {
-    }  // NOLINT: slots are left alone until they are used, so that a P costs no more memory than it needs
+    timer_queue() noexcept {}  // NOLINT: unused slots stay untouched and cost no memory
 
     timer_queue(const timer_queue&) = delete;
     timer_queue& operator=(const timer_queue&) = delete;
 
     spin_lock lock;
 
-    // When to call pop_due_locked() next: the earliest deadline, or a little earlier (I3); never:
-    // empty. A hint. Any thread, without the lock.
+    // When to call pop_due_locked() next (I3); never: the queue is empty. A hint.
     [[nodiscard]] int64_t next_deadline() const noexcept {
-        return next_.load(relaxed);  // relaxed: callers that act on it take the lock
+        return next_.load(relaxed);  // relaxed: a hint
     }
 
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
-    // Adds t. O(1). now_ns: a past time, the later the better. If the queue has already reached a
-    // later time than the deadline, the deadline becomes that time. Requires: the lock is held; t
-    // is in no queue; its deadline is not never.
+    // O(1). now_ns: a past time, the later the better. A deadline before reached_ becomes reached_.
+    // Requires: t is in no queue; its deadline is not never.
     void add_locked(timer& t, int64_t now_ns = 0) noexcept {
         WEFT_ASSERT(!t.queued);
-        reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: written under the lock, like all here
+        reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: locked, like all here
         t.queued = true;
         t.home.store(this, relaxed);  // relaxed: users take the lock and check again
         t.deadline_ns = std::max(t.deadline_ns, reached_);
@@ -102,7 +82,7 @@ public:
         if (look_at < next_.load(relaxed)) publish(look_at);  // relaxed: as above
     }
 
-    // O(1). Requires: the lock is held; t is queued here.
+    // O(1).
     void remove_locked(timer& t) noexcept {
         WEFT_ASSERT(t.queued && t.home.load(relaxed) == this);  // relaxed: locked
         unlink(t);
@@ -114,8 +94,8 @@ public:
     }
 
     // Removes and returns the earliest timer if it is due. nullptr: none is due, or steps are used
-    // up, and then next_deadline() stays at or before now_ns. A step is a timer popped or moved.
-    // Requires: the lock is held; now_ns has come.
+    // up; then next_deadline() stays at or before now_ns. A step is a timer popped or moved.
+    // Requires: now_ns has come.
     [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept {
         if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
         while (steps != 0) {
@@ -144,25 +124,24 @@ public:
         return pop_due_locked(now_ns, steps);
     }
 
-    // Removes and returns any timer; nullptr if empty. Requires: the lock is held.
+    // nullptr: the queue is empty.
     [[nodiscard]] timer* pop_any_locked() noexcept {
         if (size_ == 0) return nullptr;
-        // Of equal deadlines, the highest level has the oldest (I4).
+        // The highest level has the oldest (I4).
         const auto level = static_cast<unsigned>(std::bit_width(filled_levels_) - 1);
         timer* t = first_of(level, filled_[level]).first;
         remove_locked(*t);
         return t;
     }
 
-    // Moves up to steps_max timers to another queue. True: this one is empty and closed; nothing
-    // may be added until it is opened. Requires: both locks are held.
+    // Moves up to steps_max timers; both locks are held. True: this queue is empty and closed, and
+    // nothing may be added until it is opened.
     [[nodiscard]] bool move_some_locked(timer_queue& to) noexcept {
         for (unsigned steps = steps_max; size_ != 0 && steps != 0; --steps) to.add_locked(*pop_any_locked());
         closed_ = size_ == 0;
         return closed_;
     }
 
-    // Requires: the lock is held.
     [[nodiscard]] bool closed_locked() const noexcept { return closed_; }
 
     void open_locked() noexcept { closed_ = false; }
@@ -183,13 +162,12 @@ private:
         uint32_t count;
     };
 
-    // What comes after reached_.
     struct upcoming {
         int64_t earliest_ns = never;  // no deadline is earlier
-        unsigned level = 0;           // its level
-        timer* first = nullptr;       // fires then; nullptr: split its slot first
-        int64_t split_ns = never;     // the next split …
-        unsigned split_level = 0;     // … and its level
+        unsigned level = 0;
+        timer* first = nullptr;    // fires then; nullptr: split its slot first
+        int64_t split_ns = never;  // the next split
+        unsigned split_level = 0;
 
         [[nodiscard]] int64_t next_ns() const noexcept { return std::min(earliest_ns, split_ns); }
     };
@@ -212,8 +190,7 @@ private:
 
     static bool is_crowded(const slot& s, unsigned level) noexcept { return s.count > few && level != 0; }
 
-    // When to begin a split of s, to finish before its earliest deadline. reached_ is then in s or
-    // the slot before.
+    // When to begin a split of s. reached_ is then in s or the slot before.
     static int64_t split_time(const slot& s, unsigned level) noexcept {
         return s.earliest_ns - std::min(int64_t{s.count} * move_ns, int64_t{1} << (level * digit_bits));
     }
@@ -239,7 +216,6 @@ private:
         return s;
     }
 
-    // Common to both kinds of linking.
     void count_in(slot& s, timer& t, unsigned level) noexcept {
         t.level = static_cast<uint8_t>(level);
         s.earliest_ns = std::min(s.earliest_ns, t.deadline_ns);
@@ -294,7 +270,7 @@ private:
         for (uint32_t rest = filled_levels_; rest != 0; rest &= rest - 1) {
             const auto level = static_cast<unsigned>(std::countr_zero(rest));
             const int64_t earliest_ns = first_of(level, filled_[level]).earliest_ns;
-            if (earliest_ns <= ahead.earliest_ns) {  // of several, the highest level has the oldest (I4)
+            if (earliest_ns <= ahead.earliest_ns) {  // of equal ones, the oldest (I4)
                 ahead.earliest_ns = earliest_ns;
                 ahead.level = level;
             }
@@ -308,8 +284,7 @@ private:
         return ahead;
     }
 
-    // As look(), but searches slots with few timers, and corrects each level's first slot at most
-    // once.
+    // As look(), but searches slots with few timers; corrects each level's first slot at most once.
     [[nodiscard]] upcoming look_closely() noexcept {
         for (;;) {
             upcoming ahead = look();
@@ -323,7 +298,7 @@ private:
     }
 
     // Moves timers of s to the level below, newest first, to the front of their slots (I4).
-    // Requires: reached_ is in s or the slot before, so the level below reaches all of s.
+    // Requires: reached_ is in s or the slot before.
     void split(unsigned level, slot& s, unsigned& steps) noexcept {
         const unsigned below = level - 1;
         for (; s.count != 0 && steps != 0; --steps) {
@@ -347,13 +322,13 @@ private:
     int64_t reached_ = 0;
     uint64_t size_ = 0;
     bool closed_ = false;
-    uint32_t filled_levels_ = 0;     // levels with a slot in use
+    uint32_t filled_levels_ = 0;
     uint64_t filled_[levels] = {};   // slots in use
-    uint64_t crowded_[levels] = {};  // slots with many timers, on levels above 0
+    uint64_t crowded_[levels] = {};  // those that are crowded
     slot slots_[levels][slots_per_level];
 };
 
-// Locks and returns the queue that t is in or was last in. t was added before.
+// Locks and returns the queue that t was last added to.
 inline timer_queue& lock_home(const timer& t) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (;;) {
         timer_queue* home = t.home.load(relaxed);  // relaxed: checked again

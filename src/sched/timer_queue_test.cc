@@ -38,7 +38,7 @@ protected:
         queue_.lock.unlock();
     }
 
-    // One call. May return nullptr because it did other work.
+    // May return nullptr because it did other work.
     timer* call(int64_t now_ns) {
         queue_.lock.lock();
         timer* t = queue_.pop_due_locked(now_ns);
@@ -46,7 +46,6 @@ protected:
         return t;
     }
 
-    // As many calls as needed.
     timer* pop_due(int64_t now_ns) {
         for (;;) {
             if (timer* t = call(now_ns)) return t;
@@ -83,7 +82,6 @@ TEST_F(TimerQueue, TheEarliestLeavesFirst) {
     EXPECT_EQ(queue_.size(), 0U);
 }
 
-// A lone timer at any distance fires at its nanosecond, with no earlier wake-up.
 TEST_F(TimerQueue, ALoneTimerFiresAtItsNanosecondAtAnyDistance) {
     for (int64_t now = 0; now < 70 * hour; now = now * 3 + 12'345) {
         for (int k = 0; k < 62; ++k) {
@@ -166,8 +164,7 @@ TEST_F(TimerQueue, EqualDeadlinesKeepTheirOrderAfterRemovals) {
     EXPECT_EQ(pop_due(never - 1), nullptr);
 }
 
-// Adds one deadline again and again as time approaches it: to different levels, while earlier ones
-// may move down.
+// As time approaches the deadline, additions go to lower levels, and earlier ones may move down.
 TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentTimesKeepOrder) {
     for (const int at_once : {1, 5, 9, 40}) {  // few per slot, and many
         const int64_t from = at_once * 10 * hour;
@@ -282,7 +279,7 @@ TEST_F(TimerQueue, ManyTimersLeaveInDeadlineOrder) {
     }
 }
 
-// Counts the moves: timers with a changed level.
+// A timer with a changed level was moved.
 TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     constexpr int n = 20'000;
     const auto t = std::make_unique<timer[]>(n);
@@ -314,7 +311,6 @@ TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     }
 }
 
-// Splits begin early: at the deadline only firing is left.
 TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
     constexpr int n = 10'000;
     const auto t = std::make_unique<timer[]>(n);
@@ -327,7 +323,6 @@ TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
     EXPECT_EQ(call(hour), &t[0]) << "the first call had something else to do";
 }
 
-// A process that wakes only when told to is on time, with hardly more wake-ups than timers.
 TEST_F(TimerQueue, PollingAsAdvisedIsOnTimeWithFewSpuriousWakeUps) {
     const int n = test::scaled(100'000);
     const auto t = std::make_unique<timer[]>(static_cast<std::size_t>(n));
@@ -379,7 +374,6 @@ private:
     uint64_t added_ = 0;
 };
 
-// Deadlines near, far, equal and past; small and large time steps.
 TEST_F(TimerQueue, AgreesWithASortedMapUnderRandomUse) {
     const int n = test::scaled(50'000);
     test::prng random(test::announced_seed());

@@ -18,7 +18,7 @@ struct kept {
     fifo<G> gs;
 };
 
-// Takes the caches of idle p. Requires: the idle lock.
+// p is idle. The idle lock is held.
 void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     while (struct stack* one = p.stacks.pop()) into.stacks.push_back(one);
     while (G* g = p.dead_gs.pop()) {
@@ -48,7 +48,7 @@ void begin_round(scheduler& s) noexcept {
         }
         collect_locked(s, p, unused);
     }
-    static_cast<void>(s.stacks.give(unused.stacks));  // we are the watcher that it would call
+    static_cast<void>(s.stacks.give(unused.stacks));  // we are its watcher
     static_cast<void>(s.gs.give(unused.gs));
 }
 

@@ -29,7 +29,6 @@ using namespace detail;
     return true;
 }
 
-// yield() through g0.
 [[gnu::noinline]] bool yield_through_g0(M* m) noexcept {
     P* p = m->p;
     if (m->picked == nullptr && !g0_may_find(*m->home, p)) {
@@ -38,6 +37,7 @@ using namespace detail;
         return false;
     }
     if (slice_was_ended(m)) end_slice(m);
+    // Otherwise the G would follow itself in 60 of 61 schedules.
     if (m->picked == nullptr && !p->has_work()) m->picked = take_share_of_global(*m->home, p);
     const uint64_t tick = p->tick();
     m->after.what = after_switch::kind::requeue;
@@ -50,7 +50,7 @@ using namespace detail;
     return another;
 }
 
-// If the slice of m's G is over, ends it and returns true. Reads the clock only now and then.
+// If the slice of m's G is over, ends it and returns true.
 [[gnu::always_inline]] inline bool slice_is_over(M* m) noexcept {
     const uint64_t ticks = os::cpu_ticks();
     if (m->checkpoint_slice == m->p->slice() && ticks < m->checkpoint_clock_due) [[likely]]

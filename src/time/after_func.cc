@@ -1,4 +1,4 @@
-// after_func.cc: timers that call a function: green threads and errors. See timer_state.h.
+// after_func.cc: timers that call a function. See timer_state.h.
 #include <new>
 #include <stdexcept>
 
@@ -12,7 +12,7 @@ namespace weft::detail {
 
 namespace {
 
-// The closure of the G is a handle of the timer.
+// A handle of the timer.
 using closure = timer_state*;
 
 constexpr entry_type call_entry = {

@@ -20,7 +20,7 @@ struct timed_bridge final : stop_bridge {
     void drop_timer() noexcept override { alarm = weft::timer(); }
 };
 
-// Called by a timer. Owns the bridge until destroyed.
+// Owns the bridge.
 class deadline_passes {
 public:
     explicit deadline_passes(stop_bridge& b) noexcept : bridge_(&b) { add_owner(b); }

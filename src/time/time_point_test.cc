@@ -1,4 +1,4 @@
-// time_point_test.cc: durations and time points become nanoseconds without ever overflowing.
+// time_point_test.cc: durations and time points become nanoseconds without overflow.
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -16,7 +16,6 @@ using std::chrono::duration;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-// A clock that stands still, far away from any other.
 struct stopped_clock {
     using rep = int64_t;
     using period = std::milli;

@@ -39,16 +39,16 @@ void free_block(timer_state& t) noexcept {
 
 // ---- These require the channel's lock.
 
-// Moves the alarm from its queue, if any, to q, which belongs to home. Returns true if q must be
-// checked earlier than before. An alarm that is already in q, and early enough, stays: a timer that
-// is put off repeatedly, as most are, then costs one early arrival.
+// Moves the alarm to q, which belongs to home. Returns true if q must be checked earlier than
+// before. An alarm that is already in q, and early enough, stays, because most timers are put off
+// repeatedly.
 bool place_locked(timer_state& t,
                   timer_queue& q,
                   scheduler* home,
                   int64_t now_ns) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // one of two locks
     const bool put_off = t.due_ns >= t.alarm_ns && t.due_ns != never;
     // relaxed: our own P's queue stays, and for external callers either value is right
-    if (t.placed && put_off && t.alarm.home.load(relaxed) == &q) return false;  // fire() will see the new due time
+    if (t.placed && put_off && t.alarm.home.load(relaxed) == &q) return false;  // fire() sees due_ns
     const int64_t before_ns = q.next_deadline();
     bool locked = false;
     if (t.placed) {
@@ -80,7 +80,6 @@ bool place_locked(timer_state& t,
     return earlier;
 }
 
-// Removes the alarm from its queue, unless it is on its way.
 void take_out_locked(timer_state& t) noexcept {
     if (!t.placed) return;
     timer_queue& q = lock_home(t.alarm);
@@ -92,8 +91,8 @@ void take_out_locked(timer_state& t) noexcept {
     q.lock.unlock();
 }
 
-// Detaches the G for the call; the caller gives it back after it releases the lock. Its runtime
-// exists until then (I1), and is pinned if the caller is not one of its Gs.
+// The caller gives the G back after it releases the lock. The G's runtime exists until then (I1),
+// and is pinned if the caller is not one of its Gs.
 G* release_g_locked(timer_state& t) noexcept {
     G* g = t.starts;
     if (g == nullptr) return nullptr;
@@ -103,8 +102,8 @@ G* release_g_locked(timer_state& t) noexcept {
     return g;
 }
 
-// Pins the runtime of the call's G while the caller, which is not one of its Gs, removes the alarm.
-// After the removal a stop finds nothing to wait for.
+// Keeps the runtime of the call's G while the caller, which is not one of its Gs, removes the
+// alarm. After the removal a stop finds nothing to wait for.
 class home_kept_locked {
 public:
     explicit home_kept_locked(const timer_state& t) noexcept {
@@ -125,7 +124,7 @@ private:
     scheduler* home_ = nullptr;
 };
 
-// Stops the timer, except for a tick that is already pending.
+// A pending tick stays.
 G* disarm_locked(timer_state& t) noexcept {
     const home_kept_locked until_released(t);
     t.armed = false;
@@ -135,8 +134,7 @@ G* disarm_locked(timer_state& t) noexcept {
 
 // ---- Firing, on g0 of m.
 
-// Gives a tick to a receiver, or to the buffer; if that is full, skips it. Requires the lock and
-// releases it.
+// Skips a tick if the buffer is full. Requires the lock and releases it.
 void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept WEFT_RELEASE(t.channel().lock) {
     timer_state::channel_state& c = t.channel();
     tick value{std::chrono::nanoseconds(due_ns)};
@@ -168,8 +166,7 @@ void give_up_call(timer_state& t) noexcept WEFT_RELEASE(t.channel().lock) {
     if (kept_itself) t.channel().drop();
 }
 
-// The alarm was removed from its queue because it was due; or, with m nullptr, because the runtime
-// has stopped. No lock is held.
+// m is nullptr if the runtime has stopped. No lock is held.
 void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     timer_state& t = timer_state::of(alarm);
     t.channel().lock.lock();
@@ -185,7 +182,7 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
         give_up_call(t);
         return;
     }
-    if (m == nullptr) __builtin_unreachable();  // those were handled as stopped
+    if (m == nullptr) __builtin_unreachable();  // that was arrival::stopped
     if (why == arrival::early) {
         place_locked(t, m->p->timers, m->home, now_ns);
         if (!t.placed) {
@@ -210,8 +207,7 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     }
 }
 
-// Requires: no handle is left, and all else is done. Returns false if the alarm is on its way and
-// fire() frees the block.
+// No handle is left, and all else is done. False: fire() frees the block (I3).
 bool may_free(timer_state& t) noexcept {
     spin_lock& lock = t.channel().lock;
     lock.lock();
@@ -242,8 +238,8 @@ void finish_locked(timer_state& t) noexcept WEFT_RELEASE(t.channel().lock) {
     if (!on_its_way || may_free(t)) free_block(t);  // I3
 }
 
-// The last handle was dropped, so no call can begin: a timer is stopped before its handle is
-// dropped, and the call of a detached one has a handle.
+// The last handle was dropped. No call can begin: a timer is stopped before its handle is dropped,
+// and the call of a detached one has a handle.
 void finish(chan_core& core) noexcept {
     timer_state& t = timer_state::of(core);
     t.channel().lock.lock();
@@ -252,14 +248,12 @@ void finish(chan_core& core) noexcept {
 
 // ---- Starting.
 
-// The queue for an alarm that an external thread sets.
 timer_queue& queue_for_outside(scheduler& s, const timer_state& t) noexcept {
     const auto spread = reinterpret_cast<uintptr_t>(&t) / sizeof(timer_state);
     return s.ps[static_cast<uint32_t>(spread % s.ps.in_use())].timers;
 }
 
-// Acquires what placing t needs and may fail. Called without the lock; if the caller is a plain
-// thread, home is pinned.
+// Does what may fail, without the lock. home is pinned if the caller is a plain thread.
 timer_place prepare(timer_state& t, M* m) {
     if (t.function != nullptr) return prepare_call(t);
     return {m != nullptr ? m->home : &pin_default_scheduler(), nullptr};
@@ -301,7 +295,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     t.due_ns = saturated_sum(now_ns, delay_ns);
     t.period_ns = period_ns;
 
-    // A placed timer stays with its runtime. A G of that runtime moves it to its own P.
+    // A placed timer stays with its runtime.
     const bool as_before = t.placed;
     scheduler* home = as_before ? static_cast<scheduler*>(t.where) : prepared.home;
     if (!as_before) t.starts = std::exchange(prepared.g, nullptr);
@@ -321,7 +315,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
     c.lock.unlock();
     if (has_p) {
-        if (earlier) after_push(*home, home->idle);  // otherwise the sleeping M already knows an earlier deadline
+        if (earlier) after_push(*home, home->idle);  // otherwise the sleeping M knows an earlier deadline
         leave(m);
     } else {
         if (earlier) wake_for_outside(*home, procs_max);
@@ -329,7 +323,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     }
     if (unneeded != nullptr) give_back_call(unneeded);
     if (!as_before) return prevented;
-    // Another thread has placed it in between.
+    // Another thread has placed it meanwhile.
     if (prepared.g != nullptr) {
         give_back_call(prepared.g);
     } else if (m == nullptr && prepared.home != nullptr) {

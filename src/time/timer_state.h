@@ -1,32 +1,23 @@
 // timer_state.h: the state of a weft::timer or weft::ticker: an alarm, a channel, and the action.
 //
-// One block of memory holds this, the channel's slot, and the function, if any. The channel's lock
-// guards all of it, and the channel's handle count keeps it alive. Handles are those of the
-// channel, that of the timer, and one per running call of the function.
+// One block of memory holds all of it, guarded by the channel's lock and kept alive by its handle
+// count. Handles are those of the channel, that of the timer, and one per running call.
 //
-// `alarm` is in the timer queue of a P, under that queue's lock. Firing removes it, releases that
-// lock, and enters fire(), which takes the channel's lock. In between the alarm is on its way. A
-// stop or reset in that interval leaves it there and only records the change; fire() checks.
+// A due alarm that was removed from its queue is on its way until fire() has the channel's lock. A
+// stop or reset then only records the change.
 //
 //      stopped ──start──▶ armed, placed ──fire──▶ stopped, or placed again if it has a period
 //         ▲                  │      ▲
 //         └───────stop───────┘      └─ reset: placed elsewhere; put off, or on its way, by fire()
 //
 //      armed   a tick or a call is due: the user's view, which stop() and reset() return
-//      placed  the alarm is in a queue, or on its way; it lives until this is cleared, so
-//              alarm.home may be used
+//      placed  the alarm is in a queue, or on its way, and alarm.home may be used
 //      (armed and not placed: the time never comes)
-//
-// A runtime that stops takes all alarms out of its queues and passes them to fire() without an M,
-// which ends them. So a placed alarm refers to an existing runtime, and one that is not placed
-// refers to no runtime.
-//
-// A timer with a function holds an unstarted G for the call as long as it is placed. Firing starts
-// the G and cannot fail.
 //
 // Invariants: I1. placed implies that alarm.home, where and starts are those of one runtime, which
 //                 exists while the lock is held.
-//             I2. A timer with a function has starts exactly while it is placed.
+//             I2. A timer with a function has starts, an unstarted G, exactly while it is placed.
+//                 So firing cannot fail.
 //             I3. Dropping the last handle frees the block; if the alarm is on its way then, fire()
 //                 does.
 // Locks:      the channel's, then that of a timer queue.
@@ -49,7 +40,7 @@ namespace weft::detail {
 struct scheduler;
 struct G;
 
-// The state in which an alarm enters fire().
+// How an alarm enters fire().
 enum class arrival : uint8_t {
     due,
     early,     // put off, or reset on its way
@@ -70,12 +61,11 @@ struct timer_state {
     // Guarded by the channel's lock.
     guarded<bool> armed = false;
     guarded<bool> placed = false;
-    guarded<bool> orphaned = false;      // no handle is left: fire() frees it
+    guarded<bool> orphaned = false;      // fire() frees it
     guarded<bool> keeps_itself = false;  // detached: the pending call has a handle
     guarded<int64_t> due_ns = never;     // while armed
-    guarded<int64_t> alarm_ns =
-        never;  // while placed: when the alarm fires; not later than due_ns, unless it is on its way
-    guarded<int64_t> period_ns = 0;  // 0: once
+    guarded<int64_t> alarm_ns = never;   // while placed; not later than due_ns, unless it is on its way
+    guarded<int64_t> period_ns = 0;      // 0: once
     guarded<scheduler*> where = nullptr;
     guarded<G*> starts = nullptr;
 
@@ -85,18 +75,17 @@ struct timer_state {
 
     alignas(channel_state) std::byte channel_block[channel_state::block_size(buffered)];
 
-    // Requires the channel's lock. runs: whether its runtime runs.
+    // Requires the channel's lock. runs: its runtime runs.
     [[nodiscard]] arrival arrived(bool runs, int64_t now_ns) const noexcept {
         if (orphaned) return arrival::orphaned;
         if (!runs || !armed) return arrival::stopped;
         return due_ns > now_ns ? arrival::early : arrival::due;
     }
 
-    // Requires both locks, and that the alarm is placed.
+    // Requires both locks. The alarm is placed.
     [[nodiscard]] bool is_on_its_way() const noexcept { return !alarm.queued; }
 
-    // Requires the channel's lock, and that no handle is left. Returns true if the alarm is on its
-    // way and will free the block.
+    // Requires the channel's lock. No handle is left. True: the alarm will free the block (I3).
     [[nodiscard]] bool leave_to_alarm() noexcept {
         orphaned = placed;
         return placed;
@@ -114,7 +103,7 @@ struct timer_state {
 
 static_assert(offsetof(timer_state, alarm) == 0);
 
-// The destination of an alarm: a runtime, and for a function a G of it.
+// The destination of an alarm. g calls the function, if any.
 struct timer_place {
     scheduler* home = nullptr;
     G* g = nullptr;
@@ -122,14 +111,13 @@ struct timer_place {
 
 // ---- Timers with a function: after_func.cc.
 
-// Makes a G that will call t's function, of the caller's runtime or of the default one, which is
-// then pinned. Throws.
+// The G is of the caller's runtime or of the default one, which is then pinned. Throws.
 [[nodiscard]] timer_place prepare_call(timer_state& t);
 
-// Releases g, which was never started. Its runtime must be pinned if the caller is not a G of it.
+// The runtime of g must be pinned if the caller is not a G of it.
 void give_back_call(G* g) noexcept;
 
-// Starts t's call, in the runtime of m. Requires the lock and releases it.
+// Requires the lock and releases it.
 void start_call(M* m, timer_state& t, int64_t now_ns) noexcept WEFT_RELEASE(t.channel().lock);
 
 }  // namespace weft::detail

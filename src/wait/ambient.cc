@@ -18,7 +18,7 @@ alignas(cancel_context) constinit std::byte stop[sizeof(cancel_context)] = {};
 
 cancel_context* if_context(cancel_context* c) noexcept { return is_context(c) ? c : nullptr; }
 
-// Plain threads do not migrate, so a thread_local is safe.
+// Safe, because plain threads do not migrate.
 constinit thread_local cancel_context* of_thread = nullptr;
 
 [[gnu::noinline]] cancel_context*& thread_ambient() noexcept { return of_thread; }

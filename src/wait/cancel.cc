@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-// Results of a walk down the tree, to be called without locks.
+// The results of a walk down the tree, for use without locks.
 struct cancel_context::harvest {
     cancel_wait* waits = nullptr;
     stop_bridge* bridges = nullptr;
@@ -17,8 +17,7 @@ void cancel_context::mark(harvest& h) noexcept {
     requested_ = true;
     if (cancel_wait* w = blocked_) {
         bool must_ready = false;
-        // Otherwise w is not accessed again: another party won, or it is still parking and will
-        // notice.
+        // Otherwise do not touch w: another party has won (L2), or its park notices the claim.
         if (w->claim->try_claim(claimed_by::cancellation, must_ready) && must_ready) {
             w->next = h.waits;
             h.waits = w;
@@ -28,7 +27,7 @@ void cancel_context::mark(harvest& h) noexcept {
     if (stop_bridge* b = bridge_) h.bridges = retain_in_chain(b, h.bridges);
 }
 
-// Depth first. A visited context is locked, with all from this one down to it. So it stays alive
+// Depth first. The contexts from this one down to the visited one are locked. So it stays alive,
 // and no descendant is missed.
 void cancel_context::cancel() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // a lock per level of the tree
     harvest found;
@@ -40,7 +39,7 @@ void cancel_context::cancel() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // a lo
             if (next != nullptr) {
                 next->lock_.lock();
                 if (next->requested_) {
-                    // Another thread handles the subtree.
+                    // Another cancel() handles the subtree.
                     cancel_context* sibling = next->next_;
                     next->lock_.unlock();
                     next = sibling;
@@ -96,8 +95,8 @@ void cancel_context::leave_wait() noexcept {
     lock_.unlock();
 }
 
-// Walks outwards while the interruption is the same (cancelled, or an equal deadline). Many waits
-// interrupted at once thus do not each walk all the way.
+// Walks outwards while the interruption is the same (cancelled, or an equal deadline) and was not
+// told before.
 void cancel_context::tell_tokens(wait_result why) noexcept {
     const bool is_cancelled = why == wait_result::cancelled;
     cancel_context* beyond = this;
@@ -132,7 +131,7 @@ stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     return *b;
 }
 
-// Links this and all contexts around it into the tree, outermost first (C1).
+// Links outermost contexts first (C1).
 void cancel_context::arm() noexcept {
     constexpr unsigned most = 64;
     while (!armed_.load(acquire)) {  // A1

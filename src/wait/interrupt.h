@@ -1,5 +1,4 @@
-// interrupt.h: ways to end a wait other than by its object, for wait.cc, select.cc, sleep.cc and
-// cancel.cc.
+// interrupt.h: ways to end a wait other than by its object.
 //
 // See: weft/detail/wait.h, weft/detail/cancel.h
 #pragma once
@@ -13,19 +12,19 @@ namespace weft::detail {
 
 struct M;
 
-// Makes g ready, or if nullptr, note's plain thread.
+// Readies g or, if it is nullptr, note's plain thread.
 void ready_party(G* g, thread_note* note) noexcept;
 
-// What may end a queued caller's wait besides its queues. The claim word is in the caller's frame.
+// What may end a wait besides its queues.
 struct other_parties {
     int64_t deadline_ns = never;
     cancel_context* context = nullptr;  // after enter_wait(cancelled) returned true
     cancel_wait* cancelled = nullptr;
 };
 
-// Parks m's G, or blocks the plain thread of mine, until a party claims the wait; returns the
-// party. first: the first waiter. The count locks are held on entry and freed once parked.
-// Afterwards neither deadline nor cancellation accesses the frame; the queues may (L4).
+// Blocks m's G, or the plain thread of mine, until a party claims the wait; returns the party. The
+// count locks are held on entry and freed once parked. Afterwards neither deadline nor cancellation
+// accesses the frame; the queues may (L4).
 [[nodiscard]] uint32_t wait_claimed(M* m,
                                     waiter& first,
                                     const held_lock* locks,
@@ -35,16 +34,14 @@ struct other_parties {
 [[nodiscard]] uint32_t thread_wait_claimed(
     thread_note& mine, claim_word& claim, const held_lock* locks, uint32_t count, const other_parties& others) noexcept;
 
-// The context that the current wait heeds: nullptr without one, or while an exception thrown inside
-// it unwinds the stack.
+// The context that a wait heeds. nullptr: none, or an exception thrown inside it unwinds the stack.
 [[nodiscard]] cancel_context* heeded_context(M* m) noexcept;
 
-// Whether m's runtime stops with a deadline and its G, the caller, is not shielded: stopping.h.
-// nullptr: a plain thread.
+// Whether m's runtime stops with a deadline and the caller is not shielded: stopping.h. nullptr: a
+// plain thread.
 [[nodiscard]] bool stop_reaches(const M* m) noexcept;
 
-// After an interrupted wait in context: cancel_context::tell_tokens. nullptr: none, the runtime
-// stops.
+// After an interrupted wait in context; nullptr: the runtime stops.
 void tell_tokens_of(cancel_context* context, wait_result why) noexcept;
 
 // std::stop_token for contexts: stop_bridge.h.

@@ -1,4 +1,4 @@
-// semaphore_test.cc: the count, in one thread, and a hand-over by another.
+// semaphore_test.cc: the count, and a hand-over by another thread.
 #include <chrono>
 #include <thread>
 

@@ -1,8 +1,7 @@
 // sleep.cc: sleep_for and sleep_until.
 //
-// Only its timer can end the wait of a sleeping G, so there is no claim. The lock of the P's timers
-// is held until the G is parked, and the thread that removes the timer from the queue under that
-// lock has won. A sleep wakes no other M: Leaving, in idle/idle.h.
+// The lock of the P's timers is held until the G is parked. Removing the timer under it is the
+// claim: docs/timers.md.
 #include <weft/time.h>
 
 #include "os/note.h"
@@ -15,7 +14,7 @@ namespace weft::detail {
 
 namespace {
 
-// For sleeps that a context around the caller may end early, and for callers without a P.
+// For sleeps that a context may end, and for callers without a P.
 [[gnu::noinline]] void sleep_interruptibly(int64_t deadline_ns) {
     if (deadline_ns <= long_ago) return;
     wait_queue nobody;

@@ -1,8 +1,7 @@
-// stop_bridge.h: the std::stop_source of a context, which interrupt.h stops together with the waits.
+// stop_bridge.h: the std::stop_source of a context, which stops together with the waits.
 //
-// The context owns it. So do threads that are about to call request_stop(), and the timer of the
-// context's deadline, because they may outlive the context. The timer is in time/stop_token.cc,
-// which makes bridges; timers are made of waits.
+// Its owners are the context, threads that are about to call request_stop(), and the timer of the
+// context's deadline (time/stop_token.cc), which may outlive the context.
 //
 // Threads: see interrupt.h; add_owner and drop_owner: any thread.
 #pragma once
@@ -20,7 +19,7 @@ struct stop_bridge {
     stop_bridge& operator=(const stop_bridge&) = delete;
     virtual ~stop_bridge() = default;
 
-    // Drops the timer that requests the stop at the deadline. Called once, when the context ends.
+    // Called once, when the context ends.
     virtual void drop_timer() noexcept = 0;
 
     std::stop_source source;

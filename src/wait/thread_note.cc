@@ -29,8 +29,7 @@ thread_note* take_note() {
     return n;
 }
 
-// Trivial, so usable while the thread's other thread_locals are destroyed. Plain threads do not
-// migrate, so a thread_local is safe.
+// Trivial, so usable while other thread_locals are destroyed.
 constinit thread_local thread_note* mine = nullptr;
 constinit thread_local bool thread_ends = false;
 
@@ -71,7 +70,7 @@ void forget_thread_notes() noexcept {
     return *mine;
 }
 
-// In destructors of other thread_locals that run after ours, each wait takes a note and returns it.
+// In destructors of thread_locals that run after ours, each wait returns its note.
 [[gnu::noinline]] void end_note_use() noexcept {
     if (thread_ends) give_back();
 }

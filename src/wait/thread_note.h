@@ -1,7 +1,6 @@
 // thread_note.h: what a plain thread sleeps on where a green thread parks.
 //
-// Type-stable: a waker may access a note after the sleeper has exited. When its thread ends, a note
-// goes to a free list and is never freed.
+// Notes go to a free list and are never freed (L5).
 //
 // Threads: the thread itself; wakers only call told.wake().
 #pragma once
@@ -18,11 +17,10 @@ struct thread_note {
     thread_note* next = nullptr;
 };
 
-// The calling plain thread's note, for one wait; end_note_use() after it.
+// For one wait; end_note_use() after it.
 [[nodiscard]] thread_note& this_thread_note() noexcept;
 void end_note_use() noexcept;
 
-// Both, as a scope.
 class thread_note_use {
 public:
     thread_note_use() noexcept = default;

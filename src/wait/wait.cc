@@ -21,7 +21,6 @@ namespace weft::detail {
 
 namespace {
 
-// As describe_wait(), on an M without a P.
 [[gnu::noinline]] void describe_wait_without_p(M* m, waiter& w, wait_reason reason) noexcept {
     G* g = m->g;
     w.g = g;
@@ -32,7 +31,6 @@ namespace {
     m->home->external_parks.fetch_add(1, relaxed);  // relaxed: statistics
 }
 
-// Records the current G's wait, before parking.
 [[gnu::always_inline]] inline void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
     G* g = m->g;
     P* p = m->p;
@@ -44,13 +42,12 @@ namespace {
     p->count.parks.add();
 }
 
-// Whether w's G or thread was left behind by fork.
 bool is_from_before_fork(const waiter& w) noexcept {
     if (w.g != nullptr) return is_from_before_fork(*w.g->home);
     return w.note->made_in != fork_generation.load(relaxed);  // relaxed: only fork changes it
 }
 
-// In a fork's child, before me waits, its queue's lock held: fatal if nothing can end the wait. See
+// In a fork's child, with the lock of me's queue held: fatal if nothing can end the wait. See
 // fork.h.
 [[gnu::cold]] void check_in_child(const waiter& me, int64_t deadline_ns) noexcept {
     if (me.queue != nullptr) {
@@ -83,7 +80,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
     leave(m);
 }
 
-// Parks the current, queued G. The lock stays held through the switch.
+// Parks the current G, which is linked. The lock stays held through the switch.
 [[gnu::always_inline]] inline void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept
     WEFT_RELEASE(lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // as above
     if (!enter(m)) [[unlikely]]
@@ -107,7 +104,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
     w.lock = &lock;
 }
 
-// A wait that context, if there is one, and r's deadline may also end.
+// A wait that r's deadline, or context if there is one, may also end.
 [[gnu::noinline]] wait_result wait_with_others(M* m,
                                                guarded_word& lock,
                                                const wait_request& r,
@@ -161,7 +158,6 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
     return ambient_is_first ? wait_result::expired : wait_result::timed_out;
 }
 
-// heeded_context() where a context exists.
 [[gnu::noinline]] cancel_context* unless_unwinding(cancel_context* context) noexcept {
     return std::uncaught_exceptions() > context->uncaught() ? nullptr : context;
 }
@@ -231,7 +227,7 @@ uint32_t wait_claimed(M* m,
     }
     leave(has_p ? switch_away(m) : switch_away_without_p(m));
 
-    // Exactly one party has claimed us; leave the others (L4).
+    // One party has claimed us; leave the others (L4).
     if (others.deadline_ns != never) {
         timer_queue& timers = lock_home(alarm);
         timers.lock.assume_held();
@@ -273,14 +269,13 @@ void wait_in_queue(
 
 namespace {
 
-// How a wait that only its queue could end has ended: by it, or by a stopping runtime.
+// Only its queue, or a stopping runtime, could end the wait of w.
 [[gnu::always_inline]] inline wait_result served_or_stopped(const waiter& w) noexcept {
     if (w.claim != nullptr) [[unlikely]]
         return wait_result::cancelled;
     return wait_result::served;
 }
 
-// A wait that would begin in a stopping runtime.
 wait_result end_by_stop(guarded_word& lock, const wait_request& r, cancel_context* context) noexcept
     WEFT_RELEASE(lock) {
     lock.unlock_bits(r.bits);

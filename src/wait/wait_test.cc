@@ -37,7 +37,6 @@ TEST(ClaimWord, OnlyTheFirstClaimWins) {
     EXPECT_TRUE(untouched);
 }
 
-// Two claimers and a parker: one claimer wins, and exactly one party makes the waiter run.
 TEST(ClaimWord, InARaceExactlyOnePartyReadiesTheWaiter) {
     const int rounds = test::scaled(5'000);
     for (int i = 0; i < rounds; ++i) {

@@ -1,7 +1,6 @@
 // wake_list.h: waiters claimed under an object's lock and made ready after its release.
 //
-// Thousands of waiters are on as many uncached stacks. Claiming one must load its frame, which
-// holds the next link. At that time its G, which ready() accesses, is prefetched.
+// Claiming a waiter loads its uncached frame. At that time its G is prefetched for ready().
 //
 // Threads: the holder of the object's lock, until wake().
 #pragma once
@@ -30,7 +29,7 @@ public:
         link_ = &w.next;
     }
 
-    // Makes all ready, in order, or shuffled by RUN_DEBUG. Requires: no object lock is held.
+    // In order, or shuffled by RUN_DEBUG. Requires: no object lock is held.
     void wake() noexcept {
         *link_ = nullptr;
         waiter* first = first_;
