@@ -78,16 +78,16 @@ private:
     [[nodiscard]] static std::unique_ptr<event_source> make(int& fd) noexcept;
     [[nodiscard]] bool put(const os::ring_request& r) noexcept;
     void submit_locked() noexcept WEFT_RELEASE(queueing_);
-    [[nodiscard]] waiter* take_all_back_locked() noexcept;
+    [[nodiscard]] waiter* take_all_back_locked() noexcept WEFT_REQUIRES(queueing_);
 
     os::io_ring ring_;
     atomic<uint32_t> under_way_{0};  // F1
 
     spin_lock queueing_;
     // Guarded by queueing_.
-    uint32_t pending_ = 0;  // put in, and not submitted
-    uint32_t rounds_ = 0;   // of the submitting thread
-    bool submitting_ = false;
+    uint32_t pending_ WEFT_GUARDED_BY(queueing_) = 0;  // put in, and not submitted
+    uint32_t rounds_ WEFT_GUARDED_BY(queueing_) = 0;   // of the submitting thread
+    bool submitting_ WEFT_GUARDED_BY(queueing_) = false;
 
     alignas(cache_line) spin_lock fetching_;
 };

@@ -77,7 +77,7 @@ bool standing_source_is_awaited() noexcept {
     return false;
 }
 
-void forget_standing_sources() noexcept {
+void forget_standing_sources() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (atomic<standing_source*>& place : sources) {
         standing_source* s = place.load(relaxed);  // relaxed: no other thread exists
         if (s == nullptr) continue;

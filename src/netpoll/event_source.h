@@ -84,13 +84,13 @@ private:
     friend void move_standing_sources(const poll_backend& from) noexcept;
     friend void forget_standing_sources() noexcept;
 
-    [[nodiscard]] int watch_locked(bool outside) noexcept;
+    [[nodiscard]] int watch_locked(bool outside) noexcept WEFT_REQUIRES(moving_);
 
     const source_kind kind_;
     spin_lock moving_;
     // Guarded by moving_.
-    int fd_ = -1;
-    const poll_backend* home_ = nullptr;
+    int fd_ WEFT_GUARDED_BY(moving_) = -1;
+    const poll_backend* home_ WEFT_GUARDED_BY(moving_) = nullptr;
 };
 
 // event_source::collect for the source that has this token.

@@ -128,7 +128,7 @@ private:
     uint32_t begin(uint64_t flags, bool only_unused) noexcept;
     void finish(uint64_t word) noexcept;
     bool end_at(uint64_t word) noexcept;
-    void remove_locked() noexcept;
+    void remove_locked() noexcept WEFT_REQUIRES(registering_);
 
     void wake_all() noexcept {
         in.wake_all();

@@ -109,7 +109,7 @@ private:
 
     void nudge_for(const atomic<uint64_t>& file_word, uint32_t generation, bool stays_drained) noexcept;
     void wake_next() noexcept;
-    [[nodiscard]] waiter* renew_locked() noexcept;
+    [[nodiscard]] waiter* renew_locked() noexcept WEFT_REQUIRES(word_);
     void forget_waiters() noexcept;
 
     mutable guarded_word word_;

@@ -59,11 +59,11 @@ public:
     void leave() noexcept;
 
 private:
-    [[nodiscard]] int look_locked() noexcept;
+    [[nodiscard]] int look_locked() noexcept WEFT_REQUIRES(lock_);
 
-    [[nodiscard]] bool has_ended_locked() const noexcept { return known_ || reaped_; }
+    [[nodiscard]] bool has_ended_locked() const noexcept WEFT_REQUIRES(lock_) { return known_ || reaped_; }
 
-    void reap_locked() noexcept;
+    void reap_locked() noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] ssize_t look(exit_status& status) noexcept;
     [[nodiscard]] io_result wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept;
 
@@ -72,9 +72,9 @@ private:
     const bool leads_group_;
     spin_lock lock_;
     // Guarded by lock_.
-    exit_status status_;
-    bool known_ = false;   // status_ is valid
-    bool reaped_ = false;  // the number may belong to another process
+    exit_status status_ WEFT_GUARDED_BY(lock_);
+    bool known_ WEFT_GUARDED_BY(lock_) = false;   // status_ is valid
+    bool reaped_ WEFT_GUARDED_BY(lock_) = false;  // the number may belong to another process
 };
 
 }  // namespace weft::detail

@@ -124,11 +124,11 @@ private:
     [[nodiscard]] static chunk* chunk_of(const G* g) noexcept;
     [[nodiscard]] static chunk* map_chunk() noexcept;
 
-    void append_locked(chunk* c) noexcept;
-    [[nodiscard]] chunk* with_blank_locked() noexcept;
+    void append_locked(chunk* c) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] chunk* with_blank_locked() noexcept WEFT_REQUIRES(lock_);
     void fill_unit(chunk& c, uint32_t u, fifo<G>& into) noexcept;
-    void take_retired_locked(uint32_t n, fifo<G>& into) noexcept;
-    void retire_locked(uint32_t most) noexcept;
+    void take_retired_locked(uint32_t n, fifo<G>& into) noexcept WEFT_REQUIRES(lock_);
+    void retire_locked(uint32_t most) noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] uint64_t discard_retired(chunk& c) noexcept;
     void put_back(chunk& c, const uint32_t* units, uint32_t n) noexcept;
 
@@ -136,14 +136,14 @@ private:
 
     spin_lock lock_;
     // Guarded by lock_.
-    lifo<G> depot_;
-    low_water unused_;          // of the depot
-    uint64_t retired_ = 0;      // Gs in unit lists
-    uint32_t surplus_ = 0;      // Gs that this round must still retire
-    chunk* last_ = nullptr;     // the newest
-    chunk* taking_ = nullptr;   // no older chunk has retired Gs
-    chunk* filling_ = nullptr;  // no older chunk has blank units; nullptr: no chunk has
-    bool watched_;
+    lifo<G> depot_ WEFT_GUARDED_BY(lock_);
+    low_water unused_ WEFT_GUARDED_BY(lock_);          // of the depot
+    uint64_t retired_ WEFT_GUARDED_BY(lock_) = 0;      // Gs in unit lists
+    uint32_t surplus_ WEFT_GUARDED_BY(lock_) = 0;      // Gs that this round must still retire
+    chunk* last_ WEFT_GUARDED_BY(lock_) = nullptr;     // the newest
+    chunk* taking_ WEFT_GUARDED_BY(lock_) = nullptr;   // no older chunk has retired Gs
+    chunk* filling_ WEFT_GUARDED_BY(lock_) = nullptr;  // no older chunk has blank units; nullptr: no chunk has
+    bool watched_ WEFT_GUARDED_BY(lock_);
 
     // Owned by the trim() that has set trims_now_.
     atomic<bool> trims_now_{false};

@@ -117,8 +117,8 @@ struct scheduler {
 
     spin_lock threads_lock;
     // Guarded by threads_lock.
-    M* all_ms = nullptr;
-    uint32_t ms_made = 0;
+    M* all_ms WEFT_GUARDED_BY(threads_lock) = nullptr;
+    uint32_t ms_made WEFT_GUARDED_BY(threads_lock) = 0;
     atomic<uint32_t> thread_count{0};  // Ms; a hint without the lock
     atomic<uint32_t> retired{0};       // can be joined soon
     atomic<uint32_t> ended{0};         // a futex word for stop()

@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    bool take_locked(G* g) noexcept {
+    bool take_locked(G* g) noexcept WEFT_REQUIRES(lock_) {
         bool found = false;
         fifo<G> others;
         while (G* next = list_.pop_front()) {
@@ -93,10 +93,10 @@ private:
         return found;
     }
 
-    void publish_locked() noexcept { size_.store(list_.size(), relaxed); }  // relaxed: see size()
+    void publish_locked() noexcept WEFT_REQUIRES(lock_) { size_.store(list_.size(), relaxed); }  // relaxed: see size()
 
     spin_lock lock_;
-    fifo<G> list_;  // guarded by lock_
+    fifo<G> list_ WEFT_GUARDED_BY(lock_);
     atomic<uint32_t> size_{0};
 };
 

@@ -68,7 +68,7 @@ public:
 
     // O(1). now_ns: a past time, the later the better. A deadline before reached_ becomes reached_.
     // Requires: t is in no queue; its deadline is not never.
-    void add_locked(timer& t, int64_t now_ns = 0) noexcept {
+    void add_locked(timer& t, int64_t now_ns = 0) noexcept WEFT_REQUIRES(lock) {
         WEFT_ASSERT(!t.queued);
         reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: locked, like all here
         t.queued = true;
@@ -83,7 +83,7 @@ public:
     }
 
     // O(1).
-    void remove_locked(timer& t) noexcept {
+    void remove_locked(timer& t) noexcept WEFT_REQUIRES(lock) {
         WEFT_ASSERT(t.queued && t.home.load(relaxed) == this);  // relaxed: locked
         unlink(t);
         if (size_ == 0) {
@@ -96,7 +96,7 @@ public:
     // Removes and returns the earliest timer if it is due. nullptr: none is due, or steps are used
     // up; then next_deadline() stays at or before now_ns. A step is a timer popped or moved.
     // Requires: now_ns has come.
-    [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept {
+    [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept WEFT_REQUIRES(lock) {
         if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
         while (steps != 0) {
             const upcoming ahead = look_closely();
@@ -119,13 +119,13 @@ public:
         return nullptr;
     }
 
-    [[nodiscard]] timer* pop_due_locked(int64_t now_ns) noexcept {
+    [[nodiscard]] timer* pop_due_locked(int64_t now_ns) noexcept WEFT_REQUIRES(lock) {
         unsigned steps = steps_max;
         return pop_due_locked(now_ns, steps);
     }
 
     // nullptr: the queue is empty.
-    [[nodiscard]] timer* pop_any_locked() noexcept {
+    [[nodiscard]] timer* pop_any_locked() noexcept WEFT_REQUIRES(lock) {
         if (size_ == 0) return nullptr;
         // The highest level has the oldest (I4).
         const auto level = static_cast<unsigned>(std::bit_width(filled_levels_) - 1);
@@ -136,15 +136,15 @@ public:
 
     // Moves up to steps_max timers; both locks are held. True: this queue is empty and closed, and
     // nothing may be added until it is opened.
-    [[nodiscard]] bool move_some_locked(timer_queue& to) noexcept {
+    [[nodiscard]] bool move_some_locked(timer_queue& to) noexcept WEFT_REQUIRES(lock, to.lock) {
         for (unsigned steps = steps_max; size_ != 0 && steps != 0; --steps) to.add_locked(*pop_any_locked());
         closed_ = size_ == 0;
         return closed_;
     }
 
-    [[nodiscard]] bool closed_locked() const noexcept { return closed_; }
+    [[nodiscard]] bool closed_locked() const noexcept WEFT_REQUIRES(lock) { return closed_; }
 
-    void open_locked() noexcept { closed_ = false; }
+    void open_locked() noexcept WEFT_REQUIRES(lock) { closed_ = false; }
 
 private:
     static constexpr unsigned digit_bits = 5;
@@ -178,10 +178,12 @@ private:
 
     static uint64_t bit(uint64_t number) noexcept { return uint64_t{1} << (number % slots_per_level); }
 
-    slot& slot_at(unsigned level, uint64_t number) noexcept { return slots_[level][number % slots_per_level]; }
+    slot& slot_at(unsigned level, uint64_t number) noexcept WEFT_REQUIRES(lock) {
+        return slots_[level][number % slots_per_level];
+    }
 
     // The lowest level that reaches deadline_ns.
-    [[nodiscard]] unsigned level_of(int64_t deadline_ns) const noexcept {
+    [[nodiscard]] unsigned level_of(int64_t deadline_ns) const noexcept WEFT_REQUIRES(lock) {
         const auto width = static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(deadline_ns - reached_)));
         const unsigned level = width <= digit_bits + 1 ? 0 : (width - 2) / digit_bits;
         const bool reaches = number(deadline_ns, level) - number(reached_, level) < slots_per_level;
@@ -196,14 +198,14 @@ private:
     }
 
     // The first slot of the non-empty set from reached_ on.
-    slot& first_of(unsigned level, uint64_t set) noexcept {
+    slot& first_of(unsigned level, uint64_t set) noexcept WEFT_REQUIRES(lock) {
         const uint64_t from = number(reached_, level);
         const int ahead = std::countr_zero(std::rotr(set, static_cast<int>(from % slots_per_level)));
         return slot_at(level, from + static_cast<uint64_t>(ahead));
     }
 
     // Level's slot for deadline_ns, initialized if empty.
-    slot& open(unsigned level, int64_t deadline_ns) noexcept {
+    slot& open(unsigned level, int64_t deadline_ns) noexcept WEFT_REQUIRES(lock) {
         const uint64_t n = number(deadline_ns, level);
         slot& s = slot_at(level, n);
         if ((filled_[level] & bit(n)) == 0) {
@@ -216,14 +218,14 @@ private:
         return s;
     }
 
-    void count_in(slot& s, timer& t, unsigned level) noexcept {
+    void count_in(slot& s, timer& t, unsigned level) noexcept WEFT_REQUIRES(lock) {
         t.level = static_cast<uint8_t>(level);
         s.earliest_ns = std::min(s.earliest_ns, t.deadline_ns);
         ++s.count;
         if (is_crowded(s, level)) crowded_[level] |= bit(number(t.deadline_ns, level));
     }
 
-    void link_last(slot& s, timer& t, unsigned level) noexcept {
+    void link_last(slot& s, timer& t, unsigned level) noexcept WEFT_REQUIRES(lock) {
         t.next = nullptr;
         t.prev = s.last;
         (s.last != nullptr ? s.last->next : s.first) = &t;
@@ -231,7 +233,7 @@ private:
         count_in(s, t, level);
     }
 
-    void link_first(slot& s, timer& t, unsigned level) noexcept {
+    void link_first(slot& s, timer& t, unsigned level) noexcept WEFT_REQUIRES(lock) {
         t.prev = nullptr;
         t.next = s.first;
         (s.first != nullptr ? s.first->prev : s.last) = &t;
@@ -239,7 +241,7 @@ private:
         count_in(s, t, level);
     }
 
-    void unlink(timer& t) noexcept {
+    void unlink(timer& t) noexcept WEFT_REQUIRES(lock) {
         t.queued = false;  // first: here the model detects a timer that is gone
         const unsigned level = t.level;
         const uint64_t n = number(t.deadline_ns, level);
@@ -265,7 +267,7 @@ private:
     }
 
     // From the first slots only: earliest_ns may belong to a removed timer.
-    [[nodiscard]] upcoming look() noexcept {
+    [[nodiscard]] upcoming look() noexcept WEFT_REQUIRES(lock) {
         upcoming ahead;
         for (uint32_t rest = filled_levels_; rest != 0; rest &= rest - 1) {
             const auto level = static_cast<unsigned>(std::countr_zero(rest));
@@ -285,7 +287,7 @@ private:
     }
 
     // As look(), but searches slots with few timers; corrects each level's first slot at most once.
-    [[nodiscard]] upcoming look_closely() noexcept {
+    [[nodiscard]] upcoming look_closely() noexcept WEFT_REQUIRES(lock) {
         for (;;) {
             upcoming ahead = look();
             if (ahead.earliest_ns == never) return ahead;
@@ -299,7 +301,7 @@ private:
 
     // Moves timers of s to the level below, newest first, to the front of their slots (I4).
     // Requires: reached_ is in s or the slot before.
-    void split(unsigned level, slot& s, unsigned& steps) noexcept {
+    void split(unsigned level, slot& s, unsigned& steps) noexcept WEFT_REQUIRES(lock) {
         const unsigned below = level - 1;
         for (; s.count != 0 && steps != 0; --steps) {
             timer& t = *s.last;
@@ -312,20 +314,20 @@ private:
         }
     }
 
-    void reach(int64_t time_ns) noexcept { reached_ = std::max(reached_, time_ns); }
+    void reach(int64_t time_ns) noexcept WEFT_REQUIRES(lock) { reached_ = std::max(reached_, time_ns); }
 
     void publish(int64_t next_ns) noexcept { next_.store(next_ns, relaxed); }  // relaxed: see next_deadline
 
     atomic<int64_t> next_{never};  // written under lock
 
     // Guarded by lock.
-    int64_t reached_ = 0;
+    int64_t reached_ WEFT_GUARDED_BY(lock) = 0;
     uint64_t size_ = 0;
-    bool closed_ = false;
-    uint32_t filled_levels_ = 0;
-    uint64_t filled_[levels] = {};   // slots in use
-    uint64_t crowded_[levels] = {};  // those that are crowded
-    slot slots_[levels][slots_per_level];
+    bool closed_ WEFT_GUARDED_BY(lock) = false;
+    uint32_t filled_levels_ WEFT_GUARDED_BY(lock) = 0;
+    uint64_t filled_[levels] WEFT_GUARDED_BY(lock) = {};   // slots in use
+    uint64_t crowded_[levels] WEFT_GUARDED_BY(lock) = {};  // those that are crowded
+    slot slots_[levels][slots_per_level] WEFT_GUARDED_BY(lock);
 };
 
 // Locks and returns the queue that t was last added to.

@@ -163,7 +163,7 @@ bool signal_source::is_wanted() noexcept {
 }
 
 // In the child, signals behave as without subscribers; the descriptor is the parent's.
-void signal_source::forget() noexcept {
+void signal_source::forget() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     lock_.reset_after_fork();
     for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->linked = false;
     first_ = nullptr;

@@ -77,18 +77,18 @@ private:
     static void arrived(int signal) noexcept;
 
     [[nodiscard]] int open() noexcept;
-    [[nodiscard]] uint64_t all_wanted_locked() const noexcept;
-    [[nodiscard]] int catch_locked(uint64_t wanted) noexcept;
-    void deliver_locked() noexcept;
+    [[nodiscard]] uint64_t all_wanted_locked() const noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] int catch_locked(uint64_t wanted) noexcept WEFT_REQUIRES(lock_);
+    void deliver_locked() noexcept WEFT_REQUIRES(lock_);
 
     static atomic<uint64_t> pending;
     static atomic<int> event;  // the descriptor; -1: not open
 
     spin_lock lock_;
     // Guarded by lock_.
-    signal_subscriber* first_ = nullptr;
-    uint64_t caught_ = 0;
-    uint64_t ignored_ = 0;
+    signal_subscriber* first_ WEFT_GUARDED_BY(lock_) = nullptr;
+    uint64_t caught_ WEFT_GUARDED_BY(lock_) = 0;
+    uint64_t ignored_ WEFT_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace weft::detail

@@ -215,24 +215,24 @@ private:
     [[nodiscard]] std::size_t stride_of(int size_class) const noexcept;
     [[nodiscard]] uint32_t committed_at_first() const noexcept;
     [[nodiscard]] bool guard_slots(slab& s) const noexcept;
-    [[nodiscard]] int map_slab_locked(uint8_t size_class, uint32_t slots) noexcept;
-    [[nodiscard]] slab* describe_locked(uint8_t size_class, uint32_t slots) noexcept;
-    [[nodiscard]] stack* pop_locked(int size_class) noexcept;
-    [[nodiscard]] stack* pop_retired_locked(int size_class) noexcept;
-    [[nodiscard]] stack* carve_locked(int size_class) noexcept;
-    [[nodiscard]] slab* slab_of_locked(const void* address) noexcept;
-    [[nodiscard]] uint64_t spare_locked() const noexcept;
-    [[nodiscard]] bool tell_locked() noexcept;
+    [[nodiscard]] int map_slab_locked(uint8_t size_class, uint32_t slots) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] slab* describe_locked(uint8_t size_class, uint32_t slots) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] stack* pop_locked(int size_class) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] stack* pop_retired_locked(int size_class) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] stack* carve_locked(int size_class) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] slab* slab_of_locked(const void* address) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] uint64_t spare_locked() const noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] bool tell_locked() noexcept WEFT_REQUIRES(lock_);
 
     // trim.cc
-    void begin_round_locked() noexcept;
-    [[nodiscard]] bool end_round_locked() noexcept;
-    void retire_locked(uint32_t most) noexcept;
+    void begin_round_locked() noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] bool end_round_locked() noexcept WEFT_REQUIRES(lock_);
+    void retire_locked(uint32_t most) noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] bool give_back_locked(uint32_t most, trimming& done) noexcept WEFT_REQUIRES(lock_);
-    [[nodiscard]] slab* next_to_leave_locked() noexcept;
+    [[nodiscard]] slab* next_to_leave_locked() noexcept WEFT_REQUIRES(lock_);
     void empty_part(uint32_t most, trimming& done) noexcept;
     void unmap(slab& s) noexcept;
-    [[nodiscard]] slab* next_to_blank_locked() const noexcept;
+    [[nodiscard]] slab* next_to_blank_locked() const noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] bool blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept WEFT_REQUIRES(lock_);
     [[nodiscard]] bool blank(stack& one, std::byte* end, trimming& done) noexcept;
 
@@ -240,12 +240,12 @@ private:
 
     spin_lock lock_;
     // Guarded by lock_.
-    shelf shelves_[stack_classes];
-    uint64_t credits_ = 0;    // of class 0
-    low_water spare_;         // lowest spare_locked() since the last round of trim()
-    bool watched_;            // trim() is being called
-    slab* last_ = nullptr;    // the youngest slab
-    slab* looked_ = nullptr;  // where slab_of_locked() last found a stack
+    shelf shelves_[stack_classes] WEFT_GUARDED_BY(lock_);
+    uint64_t credits_ WEFT_GUARDED_BY(lock_) = 0;    // of class 0
+    low_water spare_ WEFT_GUARDED_BY(lock_);         // lowest spare_locked() since the last round of trim()
+    bool watched_ WEFT_GUARDED_BY(lock_);            // trim() is being called
+    slab* last_ WEFT_GUARDED_BY(lock_) = nullptr;    // the youngest slab
+    slab* looked_ WEFT_GUARDED_BY(lock_) = nullptr;  // where slab_of_locked() last found a stack
 
     // State of the current round. Owned by the trim() call that has set trims_.
     atomic<bool> trims_{false};
