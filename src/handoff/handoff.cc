@@ -11,6 +11,7 @@ namespace {
 
 // H1, and the part of H2 that takes the P from its M. nullptr: the scheduler is stopping.
 P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    WEFT_DCHECK(s.idle.is_locked());
     while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
         if (P* p = try_release_p_locked(m)) return p;
         held.unlock();
@@ -23,6 +24,7 @@ P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO
 // H2: the M that gets the P, to run g or, if g is nullptr, to search for work. nullptr: a new M
 // must be made. Sets asleep to whether the M must be notified.
 M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     M* to = g == nullptr ? nullptr : pinned_to(g);
     asleep = true;
     if (to == nullptr) return take_idle_m_locked(s);
@@ -35,6 +37,7 @@ M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
 }
 
 void count_previous_owner_locked(idle_state& idle, M* m, previous_owner what, int change) noexcept {
+    WEFT_DCHECK(idle.is_locked());
     uint32_t& count = what == previous_owner::retires ? idle.absent.unavailable : idle.absent.without_p;
     if (what != previous_owner::goes_idle) count += static_cast<uint32_t>(change);
     if (what == previous_owner::continues) m->overran = false;

@@ -20,6 +20,7 @@ M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullpt
 // Whether as many Ms run any G as there are Ps. If none of them is idle, one without a P is about
 // to park, and scans after it has the lock.
 bool enough_ms_locked(const scheduler& s) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     const absent_ms& absent = s.idle.absent;
     WEFT_ASSERT(absent.unavailable + absent.without_p <= s.thread_count.load(relaxed));  // relaxed: locked
     // relaxed: it only grows while the lock is held
@@ -28,6 +29,7 @@ bool enough_ms_locked(const scheduler& s) noexcept {
 
 // No M can be made. One that waits for its pinned G can at least look for that one.
 M* take_pinned_m_locked(scheduler& s) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     M* m = s.idle.ms.pinned;
     if (m != nullptr) remove_idle_m_locked(s, m);
     return m;
@@ -80,6 +82,7 @@ void wake_one(scheduler& s, uint32_t preferred, waker by) noexcept {
 void count_spinning_locked(idle_state& idle, int change) noexcept { add_locked(idle.spinning, change); }
 
 void put_idle_m_locked(scheduler& s, M* m) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     WEFT_ASSERT(!m->on_idle_list && m->p == nullptr);
     M*& list = list_for(s.idle, m);
     m->on_idle_list = true;
@@ -94,6 +97,7 @@ void put_idle_m_locked(scheduler& s, M* m) noexcept {
 }
 
 void remove_idle_m_locked(scheduler& s, M* m) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     M** link = &list_for(s.idle, m);
     while (*link != m) {
         WEFT_ASSERT(*link != nullptr);
@@ -107,6 +111,7 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
 }
 
 M* take_idle_m_locked(scheduler& s) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     const idle_state& idle = s.idle;
     // Waking an M in the poller costs a write and a read more; the sentinel wakes soon by itself.
     const auto rank = [&](const M* m) { return m == idle.sentinel.m ? 2 : idle.poller.has(m) ? 1 : 0; };
@@ -135,6 +140,7 @@ int64_t earliest_deadline(const scheduler& s) noexcept {
 }
 
 P* try_release_p_locked(M* m) noexcept {
+    WEFT_DCHECK(m->home->idle.is_locked());
     P* p = m->p;
     uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
     while ((word & attention::asked) == 0) {
@@ -173,16 +179,19 @@ void acquire_p(M* m, P* p) noexcept {
 }
 
 void put_idle_p_locked(scheduler& s, P* p) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     WEFT_ASSERT(!p->has_work());
     p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
     s.idle.ps.put(p->index);
 }
 
 P* take_this_idle_p_locked(scheduler& s, uint32_t index) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     return s.idle.ps.take(index) ? &s.ps[index] : nullptr;
 }
 
 P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     return s.idle.ps.count() == 0 ? nullptr : &s.ps[s.idle.ps.take_any(preferred)];
 }
 
@@ -226,6 +235,7 @@ namespace {
 
 // The conditions of Alone that need the lock.
 bool is_alone_locked(const scheduler& s) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     if (s.idle.ps.count() + 1 != s.ps.alive() || s.idle.absent.without_p != 0) return false;
     return !s.io.in_use() || s.idle.poller.waiting_locked() != nullptr;
 }

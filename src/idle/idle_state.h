@@ -123,6 +123,9 @@ struct idle_state {
     atomic<bool> lacks_m{false};  // W5: set until an M that runs any G parks
     monitor_note monitor;
 
+    // For assertions in functions whose caller must hold an idle_guard.
+    [[nodiscard]] bool is_locked() const noexcept { return lock_.is_locked(); }
+
 private:
     friend class idle_guard;
 

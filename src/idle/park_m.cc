@@ -52,6 +52,7 @@ void claim_sentinel_locked(sentinel_role& role, M* m, M* first, const park_plan&
 
 // Step 4.
 parked enter_idle_locked(scheduler& s, M* m, int64_t now_ns, const sentinel_backoff& backoff) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
     M* first = idle.poller.waiting_locked();
@@ -86,6 +87,7 @@ int64_t scan_before_sleep(scheduler& s, const parked& how, int64_t now_ns) noexc
 
 // Step 3: takes a P for m, which is on no list, if there is something to do. m then spins.
 P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     if (s.idle.ps.count() == 0) return nullptr;
     if (m->fetched == nullptr && !anything_to_do(s, now_ns)) return nullptr;
     count_spinning_locked(s.idle, 1);
@@ -94,6 +96,7 @@ P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns) noexcept {
 
 // m is idle and runs any G. False while the process exits, because no thread would join it.
 bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
     const absent_ms& absent = s.idle.absent;
     // relaxed: a moment later is as good
@@ -199,11 +202,13 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
 }  // namespace
 
 bool all_sleep_locked(const scheduler& s) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     if (s.deadlocks == deadlock_search::off || !main_is_running()) return false;
     return s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 && earliest_deadline(s) == never;
 }
 
 bool starts_deadlock_watch_locked(scheduler& s) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     idle_state& idle = s.idle;
     if (idle.monitor.watches_deadlock || !all_sleep_locked(s)) return false;
     idle.monitor.watches_deadlock = true;

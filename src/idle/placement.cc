@@ -64,6 +64,7 @@ uint32_t cpu_census::better_than(uint32_t cpu) const noexcept {
 
 // L1 and L2, for at most one holder.
 void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
     cpu_census census;
     const uint32_t n = s.ps.reach();
     for (uint32_t i = 0; i < n; ++i) census.add_holder(cpu_of_holder_locked(s.ps[i]));
@@ -94,6 +95,7 @@ void placement::look(scheduler& s, int64_t now_ns) noexcept {
 }
 
 void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept {
+    WEFT_DCHECK(idle.is_locked());
     if (m->is_hog.load(relaxed) == is_one) return;  // relaxed: locked
     m->is_hog.store(is_one, relaxed);               // relaxed: as above
     idle.absent.hogs += is_one ? 1U : ~0U;

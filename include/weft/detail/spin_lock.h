@@ -66,6 +66,11 @@ public:
         word_.store(bits, relaxed);  // relaxed: there is no other thread
     }
 
+    // For assertions that the caller holds it: exact if it does.
+    [[nodiscard]] bool is_locked() const noexcept {
+        return (word_.load(relaxed) & guard) != 0;  // relaxed: our own lock
+    }
+
     // For a caller that holds the lock in a way that Clang's analysis cannot follow. Checks nothing.
     void assume_held() const noexcept WEFT_ASSERTS_HELD() {}
 
