@@ -21,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/ranked_lock.h"
 #include "idle/poller_waiters.h"
 #include "sched/procs.h"
 
@@ -136,7 +137,7 @@ private:
         return (an_m ? wanted::an_m : 0) | (monitor.far ? wanted::monitor : 0);
     }
 
-    spin_lock lock_;
+    ranked_lock<lock_rank::idle> lock_;
 };
 
 // Holds the lock, and publishes wanted whenever it frees it (I2).

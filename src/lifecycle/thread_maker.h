@@ -9,9 +9,8 @@
 // Threads: any thread, except for end().
 #pragma once
 
-#include <weft/detail/spin_lock.h>
-
 #include "base/atomic.h"
+#include "base/ranked_lock.h"
 #include "os/note.h"
 #include "os/os.h"
 
@@ -60,7 +59,7 @@ private:
     os::thread_id thread_ = 0;  // valid if `there`
     atomic<int> tid_{0};
     note wanted_;  // the thread sleeps on it
-    spin_lock lock_;
+    ranked_lock<lock_rank::leaf> lock_;
     // Guarded by lock_.
     order* orders_ = nullptr;
     bool ending_ = false;

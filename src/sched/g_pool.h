@@ -36,11 +36,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/detail/spin_lock.h>
-
 #include "base/atomic.h"
 #include "base/list.h"
 #include "base/low_water.h"
+#include "base/ranked_lock.h"
 #include "sched/g.h"
 #include "stack/stack.h"
 
@@ -134,7 +133,7 @@ private:
 
     const bool trims_;
 
-    spin_lock lock_;
+    ranked_lock<lock_rank::leaf> lock_;
     // Guarded by lock_.
     lifo<G> depot_ WEFT_GUARDED_BY(lock_);
     low_water unused_ WEFT_GUARDED_BY(lock_);          // of the depot

@@ -47,9 +47,9 @@ std::unique_ptr<stealing_order> make_order(uint32_t n) {
 void move_timers(timer_queue& from, timer_queue& to) noexcept {
     for (bool closed = false; !closed;) {
         from.lock.lock();
-        to.lock.lock();
+        to.lock.lock_second();
         closed = from.move_some_locked(to);
-        to.lock.unlock();
+        to.lock.unlock_second();
         from.lock.unlock();
     }
 }

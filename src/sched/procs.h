@@ -35,9 +35,8 @@
 #include <cstdint>
 #include <memory>
 
-#include <weft/detail/spin_lock.h>
-
 #include "base/atomic.h"
+#include "base/ranked_lock.h"
 
 namespace weft::detail {
 
@@ -100,7 +99,7 @@ private:
     atomic<uint32_t> alive_{0};
     atomic<const stealing_order*> order_{nullptr};
     std::unique_ptr<stealing_order> orders_[procs_max + 1];  // made when first needed; written under both locks
-    spin_lock changing_;
+    ranked_lock<lock_rank::procs> changing_;
 };
 
 // The source of a number: a fixed request; a request to follow the usual number; such a change,

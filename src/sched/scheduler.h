@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "base/generation.h"
+#include "base/ranked_lock.h"
 #include "handoff/call_permits.h"
 #include "idle/idle.h"
 #include "lifecycle/debug_options.h"
@@ -115,7 +116,7 @@ struct scheduler {
     atomic<bool> threads_scarce{false};  // written under threads_lock
     std::unique_ptr<weft::detail::call_permits> call_permits;
 
-    spin_lock threads_lock;
+    ranked_lock<lock_rank::leaf> threads_lock;
     // Guarded by threads_lock.
     M* all_ms WEFT_GUARDED_BY(threads_lock) = nullptr;
     uint32_t ms_made WEFT_GUARDED_BY(threads_lock) = 0;

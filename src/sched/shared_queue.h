@@ -10,10 +10,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <weft/detail/spin_lock.h>
-
 #include "base/atomic.h"
 #include "base/list.h"
+#include "base/ranked_lock.h"
 #include "sched/g.h"
 
 namespace weft::detail {
@@ -95,7 +94,7 @@ private:
 
     void publish_locked() noexcept WEFT_REQUIRES(lock_) { size_.store(list_.size(), relaxed); }  // relaxed: see size()
 
-    spin_lock lock_;
+    ranked_lock<lock_rank::leaf> lock_;
     fifo<G> list_ WEFT_GUARDED_BY(lock_);
     atomic<uint32_t> size_{0};
 };

@@ -19,11 +19,11 @@
 #include <bit>
 #include <cstdint>
 
-#include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/ranked_lock.h"
 
 namespace weft::detail {
 
@@ -57,7 +57,7 @@ public:
     timer_queue(const timer_queue&) = delete;
     timer_queue& operator=(const timer_queue&) = delete;
 
-    spin_lock lock;
+    ranked_lock<lock_rank::leaf> lock;
 
     // When to call pop_due_locked() next (I3); never: the queue is empty. A hint.
     [[nodiscard]] int64_t next_deadline() const noexcept {

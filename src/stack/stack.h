@@ -45,12 +45,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <weft/detail/spin_lock.h>
 #include <weft/stack_policy.h>
 
 #include "base/atomic.h"
 #include "base/list.h"
 #include "base/low_water.h"
+#include "base/ranked_lock.h"
 #include "context/sanitizer.h"
 
 namespace weft::detail {
@@ -238,7 +238,7 @@ private:
 
     options options_;
 
-    spin_lock lock_;
+    ranked_lock<lock_rank::leaf> lock_;
     // Guarded by lock_.
     shelf shelves_[stack_classes] WEFT_GUARDED_BY(lock_);
     uint64_t credits_ WEFT_GUARDED_BY(lock_) = 0;    // of class 0

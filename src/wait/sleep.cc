@@ -69,7 +69,7 @@ void sleep_until_ns(int64_t deadline_ns) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // th
         leaves_timer();
     }
     p->count.parks.add();
-    m->after = {after_switch::kind::park, 0, {&p->timers.lock}, nullptr, m->g};
+    m->after = {after_switch::kind::park, 0, {p->timers.lock.hand_over()}, nullptr, m->g};
     m = switch_away(m);
     m->g->waiting = nullptr;
     leave(m);
