@@ -39,6 +39,7 @@ M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
 void count_previous_owner_locked(idle_state& idle, M* m, previous_owner what, int change) noexcept {
     WEFT_DCHECK(idle.is_locked());
     uint32_t& count = what == previous_owner::retires ? idle.absent.unavailable : idle.absent.without_p;
+    WEFT_ASSERT(change > 0 || count != 0 || what == previous_owner::goes_idle);
     if (what != previous_owner::goes_idle) count += static_cast<uint32_t>(change);
     if (what == previous_owner::continues) m->overran = false;
 }

@@ -58,6 +58,7 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     idle_guard held(idle);
     P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
     if (p != nullptr) {
+        WEFT_ASSERT(idle.absent.without_p != 0);
         --idle.absent.without_p;
         set_hog_locked(idle, m, false);
     }
@@ -90,6 +91,7 @@ M* queue_for_p(M* m) noexcept {
 void exit_without_p(M* m) noexcept {
     m->after.what = after_switch::kind::die_outside;
     m->after.g = m->g;
+    WEFT_ASSERT(m->g != nullptr);
     m->p = nullptr;
     static_cast<void>(switch_g_to_g0(m, m->g, true));
     fatal("a finished green thread was resumed: memory was overwritten, or this is a bug in weft");
@@ -97,6 +99,7 @@ void exit_without_p(M* m) noexcept {
 
 void come_back_without_p(scheduler& s, M* m) noexcept {
     idle_guard held(s.idle);
+    WEFT_ASSERT(s.idle.absent.without_p != 0);
     --s.idle.absent.without_p;
     set_hog_locked(s.idle, m, false);
     const bool had_long_slice = std::exchange(m->has_long_slice, false);

@@ -72,6 +72,7 @@ void wake_one(scheduler& s, uint32_t preferred, waker by) noexcept {
         if (start_m(s, p, nullptr) != 0) give_back_without_m(s, p);
         return;
     }
+    WEFT_ASSERT(m->next_p == nullptr);
     m->next_p = p;
     s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
     wake_m(m);
@@ -98,6 +99,7 @@ void put_idle_m_locked(scheduler& s, M* m) noexcept {
 
 void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     WEFT_DCHECK(s.idle.is_locked());
+    WEFT_ASSERT(m->on_idle_list);
     M** link = &list_for(s.idle, m);
     while (*link != m) {
         WEFT_ASSERT(*link != nullptr);
@@ -106,7 +108,10 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     *link = m->idle_next;
     m->on_idle_list = false;
     add_locked(s.idle.ms.count, -1);
-    if (m->pinned != nullptr) --s.idle.absent.unavailable;
+    if (m->pinned != nullptr) {
+        WEFT_ASSERT(s.idle.absent.unavailable != 0);
+        --s.idle.absent.unavailable;
+    }
     if (s.idle.sentinel.m == m) s.idle.sentinel = {};
 }
 
@@ -142,7 +147,9 @@ int64_t earliest_deadline(const scheduler& s) noexcept {
 P* try_release_p_locked(M* m) noexcept {
     WEFT_DCHECK(m->home->idle.is_locked());
     P* p = m->p;
+    WEFT_ASSERT(p != nullptr);
     uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    WEFT_ASSERT((word & ~attention::mask) == reinterpret_cast<uintptr_t>(m));
     while ((word & attention::asked) == 0) {
         // acq_rel: the next owner sees all that was done with it; relaxed: tried again
         if (!p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) continue;
@@ -224,6 +231,7 @@ void wake_for_outside(scheduler& s, uint32_t preferred) noexcept {
 bool start_spinning(scheduler& s, M* m) noexcept {
     if (m->spinning) return true;
     const idle_guard held(s.idle);
+    WEFT_ASSERT(s.idle.ps.count() <= s.ps.alive());
     const uint32_t busy = s.ps.alive() - s.idle.ps.count();
     if (2 * s.idle.spinning.load(relaxed) >= busy) return false;  // relaxed: locked
     m->spinning = true;

@@ -98,6 +98,7 @@ void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept {
     WEFT_DCHECK(idle.is_locked());
     if (m->is_hog.load(relaxed) == is_one) return;  // relaxed: locked
     m->is_hog.store(is_one, relaxed);               // relaxed: as above
+    WEFT_ASSERT(is_one || idle.absent.hogs != 0);
     idle.absent.hogs += is_one ? 1U : ~0U;
 }
 

@@ -137,6 +137,7 @@ bool is_joinable(const M* m) noexcept { return m->parting.load(acquire) == M::pa
 
 // m is joinable; no other thread checks that.
 void join(M* m) noexcept {
+    WEFT_ASSERT(!m->is_main);
     os::join_thread(m->thread);
     m->parting.store(M::parted::joined, relaxed);  // relaxed: no other thread
 }
@@ -227,8 +228,12 @@ namespace {
 
 void delist_locked(scheduler& s, M* m) noexcept {
     M** link = &s.all_ms;
-    while (*link != m) link = &(*link)->all_next;
+    while (*link != m) {
+        WEFT_ASSERT(*link != nullptr);
+        link = &(*link)->all_next;
+    }
     *link = m->all_next;
+    WEFT_ASSERT(s.thread_count.load(relaxed) != 0);                                // relaxed: locked
     s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);               // relaxed: locked
     s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed)), relaxed);  // relaxed: as above
 }
@@ -248,6 +253,7 @@ M* take_retired(scheduler& s) noexcept {
     while (m != nullptr && !(m->has_ended.load(acquire) && m->retired.load(relaxed) && is_joinable(m))) m = m->all_next;
     if (m != nullptr) {
         delist_locked(s, m);
+        WEFT_ASSERT(s.idle.absent.unavailable != 0);
         --s.idle.absent.unavailable;
         s.retired.fetch_sub(1, relaxed);  // relaxed: a hint
     }

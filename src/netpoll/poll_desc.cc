@@ -63,6 +63,7 @@ bool poll_desc::enter(uint32_t generation) noexcept {
 
 void poll_desc::leave() noexcept {
     const uint64_t word = word_.fetch_sub(1, acq_rel);  // R2, A2
+    WEFT_ASSERT((word & users_mask) != 0);
     const bool last = (word & users_mask) == 1;
     if (last && (word & (closing | borrowed)) != 0 && (word & unused) == 0) [[unlikely]]
         finish(word - 1);

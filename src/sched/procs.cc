@@ -119,7 +119,8 @@ int processors::make_up_to(uint32_t n) noexcept {
 }
 
 void processors::set_reach(uint32_t n) noexcept {
-    reach_.store(n, release);                 // pairs with reach
+    reach_.store(n, release);  // pairs with reach
+    WEFT_ASSERT(n <= made() && orders_[n] != nullptr);
     order_.store(orders_[n].get(), release);  // pairs with order
 }
 
@@ -134,6 +135,8 @@ void open_timers_locked(P& p) noexcept {
 
 // The idle lock is held. Ps that are not dead yet stay.
 void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
+    WEFT_DCHECK(s.idle.is_locked());
+    WEFT_ASSERT(last <= s.ps.made());
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];
         if (p.state.load(relaxed) != p_state::dead) continue;  // relaxed: locked
@@ -217,6 +220,7 @@ void retire_p(scheduler& s, P& p) noexcept {
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
         put_idle_p_locked(s, &p);
     } else {
+        WEFT_ASSERT(all.alive() > 1);
         p.state.store(p_state::dead, relaxed);                    // relaxed: locked, as below
         all.alive_.store(all.alive_.load(relaxed) - 1, relaxed);  // relaxed: locked
         uint32_t reach = all.reach();

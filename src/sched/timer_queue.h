@@ -254,6 +254,7 @@ private:
             filled_[level] &= ~bit(n);
             if (filled_[level] == 0) filled_levels_ &= ~(1U << level);
         }
+        WEFT_ASSERT(size_ != 0);
         --size_;
     }
 
