@@ -25,6 +25,12 @@
 #undef errno
 
 #define relaxed rl::mo_relaxed, $
+#define relaxed_locked rl::mo_relaxed, $
+#define relaxed_own rl::mo_relaxed, $
+#define relaxed_alone rl::mo_relaxed, $
+#define relaxed_cas rl::mo_relaxed, $
+#define relaxed_hint rl::mo_relaxed, $
+#define relaxed_count rl::mo_relaxed, $
 #define acquire rl::mo_acquire, $
 #define release rl::mo_release, $
 #define acq_rel rl::mo_acq_rel, $
@@ -66,6 +72,15 @@ namespace weft::detail {
 template <typename T>
 using atomic = std::atomic<T>;
 inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
+
+// Relaxed, for the reason in the name. Another reason is a comment beside `relaxed`.
+inline constexpr std::memory_order relaxed_locked = relaxed;  // the caller holds the lock under which it is written
+inline constexpr std::memory_order relaxed_own = relaxed;     // only the calling thread writes it
+inline constexpr std::memory_order relaxed_alone = relaxed;   // no other thread can access it yet, or any longer
+inline constexpr std::memory_order relaxed_cas = relaxed;     // a first guess: the compare-exchange decides
+inline constexpr std::memory_order relaxed_hint = relaxed;    // it may be old; whatever acts on it checks again
+inline constexpr std::memory_order relaxed_count = relaxed;   // only counted, or shown in a report
+
 inline constexpr std::memory_order acquire = std::memory_order_acquire;
 inline constexpr std::memory_order release = std::memory_order_release;
 inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
