@@ -205,7 +205,7 @@ struct raised {
     priority before = priority::normal;
 };
 
-// Lends c to the G of who. Returns the holder that it waits for, to which c must be lent, too.
+// Lends c to one G. Returns the holder that it waits for, to which c must be lent, too.
 holder_handle lend_to_one(holder_handle who, priority c, raised& to_move) noexcept {
     const locked_record r(who);
     // A G that holds nothing would keep what it is lent.

@@ -71,7 +71,8 @@ public:
         return (word_.load(relaxed) & guard) != 0;  // relaxed: our own lock
     }
 
-    // For a caller that holds the lock in a way that Clang's analysis cannot follow. Checks nothing.
+    // For a caller that holds the lock in a way that Clang's analysis cannot follow. Checks
+    // nothing.
     void assume_held() const noexcept WEFT_ASSERTS_HELD() {}
 
     // The word itself, for the object's own compare-exchanges (I1).

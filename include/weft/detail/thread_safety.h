@@ -1,4 +1,5 @@
-// thread_safety.h: Clang's thread-safety attributes: which lock guards what, checked at compile time.
+// thread_safety.h: Clang's thread-safety attributes: which lock guards what, checked at compile
+// time.
 //
 // `-Wthread-safety` (the Clang, ASan and TSan builds of the tests) reports an access to a
 // WEFT_GUARDED_BY member, or a call of a WEFT_REQUIRES function, where the lock is not held, and a

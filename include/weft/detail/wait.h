@@ -309,8 +309,8 @@ struct wait_request {
     // Always has a claim word: the object may be gone after the wait has ended and before
     // wait_cancellable() returns.
     bool always_claimed = false;
-    // The wait is for a lock. The caller stops the tokens itself (tell_tokens) once its own state is
-    // consistent, and without a deadline a stopping runtime does not end the wait.
+    // The wait is for a lock. The caller stops the tokens itself (tell_tokens) once its own state
+    // is consistent, and without a deadline a stopping runtime does not end the wait.
     bool for_lock = false;
 };
 
