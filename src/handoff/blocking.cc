@@ -23,8 +23,7 @@ namespace detail {
 
 namespace {
 
-// Longer calls are worth a hand-off: waiting Gs get the P in 5 to 25 µs, and the caller returns 5
-// to 10 µs later.
+// Longer calls are worth a hand-off, which costs the caller 5 to 10 µs (docs/blocking.md).
 constexpr uint32_t long_ns = 50'000;
 constexpr uint64_t sample_every = 1024;  // calls of an M for each one timed at a short site
 constexpr std::size_t below_g0 = 256;    // kept clear below g0's last frame: above any ABI's red zone
@@ -33,12 +32,12 @@ bool is_long(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) >= long_ns;  // relaxed: a guess
 }
 
-// One comparison for both: 0, for unknown, becomes the largest.
+// 0, for unknown, becomes the largest.
 bool is_long_or_unknown(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) - 1 >= long_ns - 1;  // relaxed: as above
 }
 
-// Moves the estimate by a quarter of the difference. One of two concurrent updates is lost.
+// One of two concurrent updates is lost.
 [[gnu::noinline]] void learn(call_site& site, int64_t taken_ns) noexcept {
     const int64_t known_ns = site.typical_ns.load(relaxed);  // relaxed: as above
     const int64_t capped_ns = std::clamp<int64_t>(taken_ns, 1, 1'000'000'000);
@@ -54,13 +53,12 @@ bool is_long_or_unknown(const call_site& site) noexcept {
     return os::monotonic_ns();
 }
 
-// True if the P may have to be handed off, or the call is timed.
 [[gnu::always_inline]] inline bool is_prepared_specially(const M* m, const call_site& site, hand_off when) noexcept {
     const bool sampled = m->calls.load(relaxed) % sample_every == 0;  // relaxed: only we write it
     return sampled || when == hand_off::at_once || (when == hand_off::learned && is_long_or_unknown(site));
 }
 
-// Takes a place, waiting if none is free. Returns the M on which the G resumes.
+// Returns the M on which the G resumes.
 [[gnu::noinline]] M* take_place(M* m) noexcept {
     scheduler& s = *m->home;
     if (!s.call_permits->try_acquire()) {
@@ -79,14 +77,12 @@ bool is_long_or_unknown(const call_site& site) noexcept {
     errno = kept_errno;
 }
 
-// True if g is interruptible: then m's gate is shut in the call, or the signal would end its system
-// calls (preempt.h).
+// True if m's gate must be shut in the call, or the signal would end its system calls (preempt.h).
 bool has_gate(const G* g) noexcept {
     return (g->special.load(relaxed) & special::interruptible) != 0;  // relaxed: its own
 }
 
-// Makes m a plain thread, also to the monitor. at: the call's caller, for dumps; its frames do not
-// change.
+// Makes m a plain thread. at: the call's caller, for dumps; its frames do not change.
 [[gnu::always_inline]] inline void lend(M* m, G* g, const run_context_t& at) noexcept {
     g->context = at;
     m->calls.store(m->calls.load(relaxed) + 1, relaxed);  // relaxed: only we write it
@@ -96,7 +92,6 @@ bool has_gate(const G* g) noexcept {
     g->set_state(g_state::running, g_state::in_call);
 }
 
-// True if the call needs nothing of begin_specially.
 [[gnu::always_inline]] inline bool begins_simply(const M* m,
                                                  const G* g,
                                                  const call_site& site,
@@ -105,7 +100,7 @@ bool has_gate(const G* g) noexcept {
            !has_gate(g) && (g->traits & trait::ambient) == 0;
 }
 
-// Makes the caller, a G, count as a plain thread. at: where it is during the call. Returns its M.
+// at: as for lend. Returns the caller's M, which take_place may change.
 [[gnu::noinline]] M* begin_specially(
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     if (m->home->threads_scarce.load(relaxed)) m = take_place(m);  // relaxed: a hint
@@ -138,8 +133,7 @@ void await_or_give_back(M* m) noexcept {
 
 [[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
 
-// The P was handed off or taken: during the call, unless the whole slice was over. errno moves with
-// the G.
+// A call that lost the P was long, unless the whole slice was over. errno moves with the G.
 [[gnu::noinline]] void get_p_again(M* m, call_site& site, int64_t began_ns) noexcept {
     const int kept_errno = errno;
     const bool stays = take_back_p(*m->home, m);
@@ -149,8 +143,8 @@ void await_or_give_back(M* m) noexcept {
     set_errno(kept_errno);
 }
 
-// True if m has its P, without attention bits. No field of the P is used here, so only a retake
-// during the call matters. False: find_p must follow.
+// True if m has its P, without attention bits; else find_p must follow. No field of the P is used
+// here, so a later retake does not matter.
 bool has_p_still(const M* m) noexcept {
     return m->p->owner.load(relaxed) == reinterpret_cast<uintptr_t>(m);  // relaxed: as above
 }
@@ -191,7 +185,7 @@ struct call_on_g0 {
     }
 };
 
-// Where a call's frames begin: below those of g0.
+// A call's frames begin below those of g0.
 void* top_for_call(const M* m) noexcept {
     const auto top = reinterpret_cast<uintptr_t>(m->g0.sp) - below_g0;
     return reinterpret_cast<void*>(top & ~uintptr_t{15});
@@ -210,8 +204,8 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 
 }  // namespace
 
-// This and the next are not inlined: find_caller. This and end_blocking are aligned: a system call
-// evicts much that the CPU has decoded and predicted, so each cache line of code counts.
+// This and the next are not inlined: find_caller. This and end_blocking are aligned, because a
+// system call evicts decoded and predicted code, so each cache line of it counts.
 [[gnu::noinline, gnu::aligned(64)]] void begin_blocking(open_call& call, const call_site& site, hand_off when) {
     M* m = current_g_m();
     call = {m, 0, nullptr, nullptr};

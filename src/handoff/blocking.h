@@ -1,20 +1,13 @@
 // blocking.h: blocking calls (weft::blocking), from the scheduler's side.
 //
-// A G in a blocking call runs user code, with M::in_call set: the monitor takes the P after
-// p_watch::call_allowance_ns, without reading the thread's CPU time. Nothing else marks the call,
-// so it costs a few plain stores.
+// M::in_call is set during a call: the monitor takes the P after p_watch::call_allowance_ns,
+// without reading the thread's CPU time. Meanwhile the M is lent: m->g is nullptr, so checks find a
+// plain thread, and m->lent_by is the G, in state in_call. Its context says where its frames are,
+// for dumps. The call runs on g0's stack, below execute(); after C's run_blocking_enter on the G's.
+// The gate of a marked G (preempt.h) is shut: no signal interrupts a call.
 //
-// During the call the M is lent: m->g is nullptr, so checks find a plain thread, and m->lent_by is
-// the G, in state in_call. Its context says where its frames are, for dumps. The call runs on g0's
-// stack, below execute(), and the caller's frame outlives it. (C's run_blocking_enter stays on the
-// G's stack.) The gate of a marked G (preempt.h) is shut then: no signal interrupts a call.
-//
-// Handing off the P first pays if the call is long and work waits. Durations are learned for each
-// call site: some calls are timed, those expected to be long always.
-//
-// Places. At RUN_MAX_THREADS no M can take the P, and calls would delay all else. So where threads
-// are scarce (a low limit, or half of it used), a call first takes one of as many places as Ms may
-// be without a P (call_permits.h), or parks for one, first come first served.
+// Where threads are scarce, so that perhaps no M can take the P, a call first takes a place, or
+// parks for one: call_permits.h, docs/runtime.md#os-threads.
 //
 // Threads: a G, outside the runtime.
 // See:     docs/blocking.md
@@ -38,7 +31,7 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when, const
     return {frame + 2, __builtin_return_address(0), frame[0]};
 }
 
-// The G that has lent m, the caller's M or nullptr, for a blocking call; else nullptr.
+// The G in a blocking call on m, the caller's M or nullptr; else nullptr.
 [[nodiscard]] const G* lender_of(const M* m) noexcept;
 
 }  // namespace weft::detail

@@ -3,10 +3,11 @@
 // A counting semaphore whose size follows the number of Ps. Growth frees places at once. Shrinking
 // takes free places; calls pay the rest, a debt, when they end.
 //
-// Rejected. With a fixed size, a change of Ps could leave too many places, or none. Counting calls
-// against the number of Ps would need a queue of its own.
+// Rejected: A fixed size. A change of Ps could leave too many places, or none.
+// Rejected: Counting calls against Ps. That needs a queue of its own.
 //
-// Invariant: places free + in use - debt == the sum of all changes, except during a change or end.
+// Invariant: places free + in use - debt == the first number + all changes, except during a change
+//            or end.
 // Threads:   change: the thread that changes the number of Ps; the rest: green threads.
 // See:       docs/runtime.md
 #pragma once

@@ -9,7 +9,7 @@ namespace weft::detail {
 
 namespace {
 
-// H1, and the part of H2 that takes the P from its M. nullptr: the scheduler is stopping.
+// H1, and the giver's part of H2. nullptr: the scheduler is stopping.
 P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     WEFT_DCHECK(s.idle.is_locked());
     while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
@@ -21,8 +21,7 @@ P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO
     return nullptr;
 }
 
-// H2: the M that gets the P, to run g or, if g is nullptr, to search for work. nullptr: a new M
-// must be made. Sets asleep to whether the M must be notified.
+// H2: the M that gets the P. nullptr: a new M must be made. asleep: the M must be notified.
 M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
     WEFT_DCHECK(s.idle.is_locked());
     M* to = g == nullptr ? nullptr : pinned_to(g);

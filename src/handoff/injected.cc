@@ -18,7 +18,7 @@ void ask_one(scheduler& s, uint32_t first) noexcept {
     }
 }
 
-// A2, after a schedule that ran an arrival.
+// A2.
 void end_turn(P* p) noexcept {
     p->injected_due_ns = p->now_ns + (p->now_ns - p->injected_began_ns);
     p->injected_due = p->tick() + 1;
@@ -26,7 +26,7 @@ void end_turn(P* p) noexcept {
     p->injected_look_after = 1;
 }
 
-// A3: goes through g0 again after a number of schedules, which doubles each time.
+// A3. The number of schedules to the next pass through g0 doubles each time.
 void look_again_later(P* p) noexcept {
     const uint32_t left = p->injected_look_after + 1;
     if (p->ticks_left.load(relaxed) > left) p->restart_ticks(left);  // relaxed: ours

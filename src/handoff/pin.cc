@@ -21,10 +21,10 @@ namespace detail {
 
 namespace {
 
-// How long an M keeps its P between tries to make a thread.
+// Between tries to make a thread.
 constexpr int64_t no_thread_nap_ns = 1'000'000;
 
-// H5: true if m was handed its own G, with a P, since.
+// H5: true if m was handed its own G since.
 bool was_handed(scheduler& s, const M* m) noexcept {
     const idle_guard held(s.idle);
     return m->next_p != nullptr;
@@ -95,7 +95,7 @@ void retire(scheduler& s, M* m) noexcept {
     // picked: the G that the ended one would have switched to
     while (hand_off_p(s, m, m->picked, previous_owner::retires) == handoff::no_m) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;
-    // The P's new owner has not scanned and may have been the sentinel, and m does not go idle.
+    // The P's new owner may have been the sentinel, and neither it nor m scans.
     wake_if_wanted(s);
 }
 

@@ -1,35 +1,21 @@
 // pin.h: Gs that run on one M only, and the hand-off of Ps for them.
 //
 // An M may take from a queue a G that it may not run: one pinned to another M, or any other while
-// it has its own. It then hands off its P, with that G, to an M that may:
+// it has its own. It then hands off its P, with that G, by H1 to H3 of handoff.h:
 //
-//   H1  the idle lock. When stopping, nothing is handed off
-//   H2  the target: the M of a pinned G; else an idle M, else a new one. If asleep it leaves its
-//       list. The P leaves its M: owner word cleared, target.next_p = P, target.next_g = G. Unlock
-//   H3  if the target slept, its note is notified (or its thread is made)
 //   H4  the giver goes idle by the idle protocol, after a full scan
-//
-// The M of a pinned G may find no M for another G. It then keeps a P whose Gs it may not run. No
-// countdown of schedules ends there, so its own G must not wait for a turn:
-//
-//   H5  the G, and all Gs queued on the P, go to the scheduler's queues. If the M was handed a P
-//       with its own G since, it gives up the first P and goes idle, to find the other. Else, if
-//       its own G is runnable, it takes that from the scheduler's queues, or steals, and passes on
-//       whatever else it steals. Else it retries in 1 ms
-//
-// When its G leaves, the M still holds its P, looks for work, hands off what is not its own, and
-// without work sleeps on a list of its own (idle.ms.pinned). If handed its G while awake, it finds
-// next_p before it goes idle. It then skips the scan, so it wakes another M if wanted is set.
-//
-// Only givers write next_p and next_g of a pinned G's M; a P that it takes itself does not pass
-// there.
+//   H5  if no M can be had, the M of a pinned G keeps the P. The G, and all Gs queued on the P, go
+//       to the scheduler's queues. If the M was handed a P with its own G since, it gives up the
+//       first P and goes idle, to find the other. Else, if its own G is runnable, it takes that
+//       from the scheduler's queues, or steals, and passes on whatever else it steals. Else it
+//       retries in 1 ms. No countdown of schedules ends there, so its G must not wait for a turn
 //
 // Invariants: I1. special::pinned, stack.pinned_to == m and m->pinned == g are equivalent; changed
 //                 by g, running on m.
 //             I2. An M with pinned set runs no other G; a switch from or to a pinned G passes
 //                 through g0.
-//             I3. next_p of a pinned G's M is written by the thread with its G in hand (one at a
-//                 time), or, while off its list and no longer pinned, as for any M.
+//             I3. next_p of a pinned G's M is written only by the thread with its G in hand (one at
+//                 a time), or, while off its list and no longer pinned, as for any M.
 // Locks:      the idle lock; with H5, those of the queues.
 // Threads:    g0 of the M, in the runtime.
 // See:        docs/pin.md, test/model/pin.pml
@@ -46,14 +32,14 @@ namespace weft::detail {
     return (g->special.load(relaxed) & special::pinned) == 0 ? nullptr : g->stack->pinned_to;
 }
 
-// True if m may run g, which it has taken from a queue.
+// Requires: m has taken g from a queue.
 [[nodiscard]] inline bool may_run(const M* m, const G* g) noexcept {
     M* to = pinned_to(g);
     return to == nullptr ? m->pinned == nullptr : to == m;
 }
 
-// H1 to H4, for g, which m has taken from a queue. Returns when m has a P again (perhaps with a G
-// in picked), or without one if the scheduler is stopping. H5 if no M can be had: m keeps the P.
+// H1 to H4, for g, which m has taken from a queue; H5 if no M can be had: m keeps the P. Returns
+// when m has a P again (perhaps with a G in picked), or without one if the scheduler is stopping.
 void hand_over(scheduler& s, M* m, G* g) noexcept;
 
 // Adds or removes one pin of the G that runs on m. False: it is not pinned.
@@ -61,8 +47,8 @@ void pin_g(M* m) noexcept;
 [[nodiscard]] bool unpin_g(M* m) noexcept;
 
 // Keeps a preempted G, whose registers may hold the address of a thread-local, pinned to m, on
-// which it runs. This ends when the G next leaves an M by itself, in a call that may move it and
-// keeps no such address, or ends. Its own pins are unaffected.
+// which it runs, until it next leaves an M by itself, or ends (docs/preemption.md). Its own pins
+// are unaffected.
 void keep_g(M* m) noexcept;
 void stop_keeping(G* g) noexcept;
 

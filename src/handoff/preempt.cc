@@ -44,7 +44,7 @@ M* hold_owner(P& p) noexcept {
     return nullptr;
 }
 
-// Q3, under threads_lock: the word ends with its thread, and an M that stops ends with its P.
+// Q3, under threads_lock.
 void call_hook_locked(M* m) noexcept {
     if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);  // pairs with the hook, as Q2
 }
@@ -101,7 +101,7 @@ bool receive(M* m) noexcept {
     return false;
 }
 
-// Handles the signal.
+// Runs in the signal handler.
 bool on_interrupt(const os::interruption& at) noexcept {
     M* m = current_m();
     if (m == nullptr || !receive(m)) return false;
@@ -137,7 +137,8 @@ void yield_preempted(M* m, bool by_signal) noexcept {
     // Without a P the G delays only a stop of the runtime.
     const bool has_p = enter(m);
     if (!has_p && m->home->stopping.load(relaxed)) {  // relaxed: as in may_stop
-        // No P is idle then. The lock makes visible what was written when ours was taken.
+        // take_back_p fails in a stop, but its lock makes visible what was written when ours was
+        // taken.
         if (!take_back_p(*m->home, m)) m = queue_for_p(m);
         leave(m);
         return;

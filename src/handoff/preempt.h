@@ -1,12 +1,7 @@
 // preempt.h: makes a green thread that computes give up its P at the end of a time slice.
 //
-// The runtime tries three ways, in this order:
-//
-//   1  the flag: checked by checkpoint(), any switch, and functions compiled by weft_instrument()
-//   2  the signal: interrupts a G in code marked by weft::preemptible
-//   3  the retake (docs/retake.md): the G keeps its thread and loses its P
-//
-// This file implements 1 and 2. request_preempt() takes these steps:
+// This file implements ways 1 and 2 of docs/preemption.md: the flag, and the signal to marked code.
+// request_preempt() takes these steps:
 //
 //   Q1  owner: {M} → {M, asked, preempt}, like a thief (p.h); M keeps the P until Q5
 //   Q2  M.slice_over = the slice that must end: a later slice ignores it
@@ -16,38 +11,33 @@
 //       unless it has arrived
 //   Q5  clears asked
 //
-// Any prologue in instrumented code may call the hook (run_preempt_hook). It returns at once if the
-// caller is not a G on its own stack, is in the runtime, is inside one of the runtime's locks
-// (detail/hold.h), unwinds an exception, or has little stack left. It keeps errno and does not
-// throw; its caller in assembly keeps all registers.
+// The hook (run_preempt_hook) returns at once where the G must not stop (may_stop). It keeps errno
+// and does not throw; its caller in assembly keeps all registers.
 //
-// The signal goes only to an M whose gate is open. M shuts the gate, after waiting for a signal in
-// flight:
+// The signal goes only to an M whose gate is open. M opens it (shut → open) when a scope begins, a
+// marked G resumes, or its blocking call ends. M shuts it when the scope ends, or the marked G
+// leaves or makes a blocking call:
 //
-//      open ──Q4──▶ in_flight ──Q4──▶ sent ──G3──▶ awaited     scope begins, marked G resumes:    shut → open
-//        ▲              │              │              │        scope ends, marked G leaves,
-//        └───handler────┴───handler────┴───handler────┘        or makes a blocking call:      G1  open → shut
-//                                                                                             G2  in_flight: waits for the sender
-//                                                                                             G3  sent → awaited, a system call; still
-//                                                                                                 awaited: it is lost, awaited → shut
+//      open ──Q4──▶ in_flight ──Q4──▶ sent ──G3──▶ awaited
+//        ▲              │              │              │
+//        └───handler────┴───handler────┴───handler────┘
 //
-// So system calls outside marked code never see EINTR from this signal, and threads without marked
-// code keep it blocked.
+//   G1  open → shut
+//   G2  in_flight: waits for the sender
+//   G3  sent → awaited, a system call; if still awaited, it is lost: awaited → shut
+//   G4  after a loss, opens only if a check shows that a signal would arrive
 //
-// Lost signals. Code on the thread may block, ignore or handle the signal; then it never comes. A
-// thread that accepts signals gets a pending one before its next system call returns, so G3 makes
-// one. (awaited comes first, else G3 could take the next signal for this one.) After a loss, the
-// gate opens only if a check shows that a signal would arrive (G4). A blocked signal stays pending;
-// when it arrives the gate is not open, and the handler ignores it.
+// docs/preemption.md says what the gate is for, and how a signal is lost. A pending signal arrives
+// before the next system call returns: hence G3. awaited comes first, else G3 could take the next
+// signal for this one. A lost signal that arrives later finds the gate not open, and is ignored.
 //
-// Both ways end in yield_preempted(). The G goes to the tail of the global queue, so that others
-// run on every P. Its P goes to another M with the next G. The G is kept on its M until it next
-// leaves by itself (pin.h), because the compiler may have the address of a thread-local in a
-// register.
+// Both ways end in yield_preempted(). The G is kept on its M (pin.h), and its P goes to another M
+// with the next G.
 //
-// Rejected, besides those in docs/preemption.md: With a flag in the P, each check would need the P,
-// and whether it is still held. Blocking the signal outside marked code would cost two system calls
-// for each scope. If the kept M held its P, all would wait for it again.
+// Rejected, besides those in docs/preemption.md:
+//   - a flag in the P: each check would need the P, and whether it is still held
+//   - blocking the signal outside marked code: two system calls for each scope
+//   - the kept M holds its P: all would wait for it again
 //
 // Invariants: I1. Only M's own thread changes M.signals from or to shut.
 //             I2. While a marked G runs, special::interruptible is set and M's gate is not shut,
@@ -56,9 +46,10 @@
 //             I3. Only the thread that changed open to in_flight sends, before Q5 or when no other
 //                 thread asks (interrupt_all). Only the handler or a failed send changes it back.
 //                 So sent is about one's own signal: the next sender waits for asked.
-// Ordering:   the owner reads the words of Q2 and Q3 after Q3's store: release and acquire. An
-//             early check sees nothing, the next one does.
-// Threads:    request_preempt: any thread; the others: the M itself.
+// Ordering:   Q2 pairs with slice_was_ended. The check of Q3's word is relaxed: a hook that does
+//             not see Q2 yet returns, and a later check or the retake ends the slice.
+// Threads:    request_preempt: any thread; interrupt_all: the thread that stops s; the others:
+//             the M itself.
 // See:        docs/preemption.md, test/model/signal_gate.pml
 #pragma once
 
@@ -78,8 +69,7 @@ void interrupt_all(scheduler& s) noexcept;
 // runtime. by_signal: how it is counted.
 void yield_preempted(M* m, bool by_signal) noexcept;
 
-// Marks the G that runs on m as interruptible anywhere, or ends that. begin: false if it was
-// marked; else yields if asked before, and may return on another M.
+// begin: false if the G was marked; else yields if asked before, and may return on another M.
 bool begin_interruptible(M* m) noexcept;
 void end_interruptible(M* m) noexcept;
 

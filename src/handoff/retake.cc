@@ -81,7 +81,7 @@ M* switch_away_without_p(M* m) noexcept {
 }
 
 M* queue_for_p(M* m) noexcept {
-    // overran: written before we had the lock without a P, and not again until we have a P
+    // overran: written before take_back_p had the lock, and not again until m has a P
     m->after.what = m->overran ? after_switch::kind::requeue_outside : after_switch::kind::arrive;
     m->after.g = m->g;
     m->g->last_p = static_cast<uint16_t>(m->p->index);

@@ -1,24 +1,16 @@
 // deadlock_watch.h: when the monitor searches for a deadlock (debug/deadlock.cc).
 //
-// The problem. In a deadlock nothing happens, so no event leads to its discovery; and an idle process
-// must not wake up for ever. An alarm of each M that goes idle would cost 1 us for each request of a
-// server.
+// The last M that goes idle while all Gs of weft::main wait without a timer asks the monitor to
+// watch (park_m.cc). docs/sysmon.md says when it then looks, searches and stops. "others" means
+// that something outside can wake a G: other threads, sockets, signals.
 //
-// So the monitor watches. The last M that goes idle while all Gs of weft::main wait without a timer
-// asks for it (park_m.cc), unless it watches already. It then looks from time to time:
+// Rejected: an alarm of each M that goes idle. A server would pay 1 us for each request.
 //
-//   - Something was scheduled since the last look: it looks again after moving_ns.
-//   - Nothing was, but a P runs, or a timer is set: it stops. The M that goes idle next, or ends
-//     without a P, asks again.
-//   - Nothing was, and everything sleeps: it searches. The first four searches come after 10, 40, 160
-//     and 640 ms; then two more, each after later_ns; then it stops. If the last search has found
-//     that something outside can wake a G (other threads, sockets, signals), the first comes after
-//     others_ns and the others after later_ns.
-//
-// Invariants: I1. idle_state::monitor.watches_deadlock == watches(), except between a request and the
-//                 monitor's next look. Both change under the idle lock, so that no request is lost.
+// Invariants: I1. idle_state::monitor.watches_deadlock == watches(), except between a request and
+//                 the monitor's next look. Both change under the idle lock, so that no request is
+//                 lost.
 // Threads:    the monitor's.
-// See:        docs/deadlocks.md
+// See:        docs/sysmon.md#deadlock-watch, docs/deadlocks.md
 #pragma once
 
 #include <cstdint>
@@ -29,7 +21,7 @@ namespace weft::detail {
 
 class deadlock_watch {
 public:
-    static constexpr int64_t first_ns = 10'000'000;  // four times as long for each of the next early searches
+    static constexpr int64_t first_ns = 10'000'000;
     static constexpr int64_t moving_ns = 40'000'000;
     static constexpr int64_t others_ns = 1'500'000'000;
     static constexpr int64_t later_ns = 20'000'000'000;
@@ -41,14 +33,14 @@ public:
     // When to call look(); never if it does not watch.
     [[nodiscard]] int64_t next_ns() const noexcept { return next_ns_; }
 
-    // An M asks for it. ticks: total_ticks(). If nothing was scheduled since the last search of all, it
-    // stops at the next look.
+    // An M asks for it. ticks: total_ticks(). If nothing was scheduled since the last search of
+    // all, it stops at the next look.
     void begin(uint64_t ticks, int64_t now_ns) noexcept {
         if (ticks != ticks_) restart(ticks);
         next_ns_ = now_ns + (is_over() ? 0 : delay_ns());
     }
 
-    // asleep: no P runs, no timer is set. Returns whether to search now.
+    // asleep: no P runs, no timer is set. True: search now.
     [[nodiscard]] bool look(uint64_t ticks, bool asleep, int64_t now_ns) noexcept {
         if (ticks != ticks_) {
             restart(ticks);
@@ -60,7 +52,6 @@ public:
         return false;
     }
 
-    // A search was made. others: something outside can wake a G.
     void searched(bool others, int64_t now_ns) noexcept {
         others_ = others;
         ++done_;

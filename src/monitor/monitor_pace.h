@@ -1,23 +1,18 @@
 // monitor_pace.h: how often the monitor (sysmon.h) looks.
 //
-// The problem. A look costs about 20 us of CPU with its wake-up. Work that waits for a P must be seen
-// within a millisecond, sooner while Ps are being taken away. In a busy program in which every G gives
-// way in time, the monitor should cost next to nothing. An idle process must not wake up.
+// Work that waits for a P must be seen within a millisecond. A look costs about 20 us of CPU with
+// its wake-up, so a program in which every G gives way in time should cause few.
 //
 //     | state   | while | the next look |
 //     |---------|-------|---------------|
 //     | hot     | a P was taken away, in the last hot_looks looks          | after hot_ns |
 //     | near    | work is queued, or was in the last quiet_looks looks      | after look_ns |
 //     | calm    | near, but calm_looks looks in a row saw nothing amiss     | doubles up to calm_ns |
-//     | polling | nothing is queued, and the poller depends on the monitor; then for io_looks looks that saw an idle P | after poll_ns |
+//     | polling | nothing is queued, and the poller depends on the monitor; | after poll_ns |
+//     |         | then for io_looks looks that saw an idle P                |               |
 //     | far     | none of these                                             | when called, or for a timer |
 //
-// Amiss is: a P that has been or could be taken away; a blocking call that began; an M that did not run
-// although it held a P. After a P was taken from an M that blocked, it takes retaken_looks looks to
-// become calm. An M called again within soon_ns after it went far stays near for patient_looks more,
-// because being called costs more than a few looks.
-//
-// Everything else that needs an earlier look calls within().
+// docs/sysmon.md says what is amiss, and what retaken_looks, patient_looks and soon_ns are for.
 //
 // Threads: the monitor's.
 // See:     docs/sysmon.md
@@ -43,7 +38,6 @@ public:
     static constexpr int retaken_looks = 1'000;
     static constexpr int io_looks = 10;
 
-    // A look begins. queued: work is.
     void begin_look(bool queued) noexcept {
         quiet_ = queued ? 0 : quiet_ + 1;
         next_in_ns_ = period_ns();
@@ -63,7 +57,6 @@ public:
         next_in_ns_ = poll_ns;
     }
 
-    // It must not go far yet.
     void stay_near() noexcept { quiet_ = 0; }
 
     // The next look is due within ns from the beginning of this one.
@@ -103,7 +96,6 @@ public:
 
     [[nodiscard]] bool goes_far() const noexcept { return quiet_ >= quiet_looks; }
 
-    // From the beginning of this look to the next.
     [[nodiscard]] int64_t next_in_ns() const noexcept { return next_in_ns_; }
 
 private:

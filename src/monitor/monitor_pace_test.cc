@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-// A look that saw queued work and judged the Ps.
+// A look that saw queued work.
 void look(monitor_pace& pace, bool amiss) {
     pace.begin_look(true);
     pace.judged(amiss);

@@ -1,19 +1,14 @@
 // observe.h: the monitor's work for observers: traces, dumps requested by a signal, the watchdog.
 //
-// The problem. When a process hangs, its green threads and Ps may all be blocked. The monitor
-// (sysmon.h) has no P and holds no lock here, so it prints, and a signal handler only wakes it.
-//
-// Unless requested this costs nothing: without a period due_ns() is never.
+// The monitor (sysmon.h) has no P and holds no lock here, so it prints (in debug/), and a signal
+// handler only wakes it:
 //
 //     signal handler                     monitor
 //     Q1  dump_wanted = true             Q3  called_.reset()
 //     Q2  called_.wake()                 Q4  reads due_ns(): does not sleep if dump_wanted; or only until it
-//                                            tries again, while another runtime's monitor writes a dump
+//                                            tries again, while another monitor writes a dump
 //
-// If the wake of Q2 comes before Q3, Q4 sees Q1, which the reset did not undo. If after, the sleep
-// ends at once. Dumps are written one after the other.
-//
-// Declared here because the monitor calls it; debug/ does the printing.
+// If Q2 comes before Q3, Q4 sees Q1. If after, the sleep ends at once.
 //
 // Threads: the monitor's, except request_dump().
 // See:     docs/debugging.md
@@ -39,14 +34,14 @@ public:
     observer(const observer&) = delete;
     observer& operator=(const observer&) = delete;
 
-    // Sets what to do for s, before the monitor starts. watchdog_ns: from runtime_options; 0: as
-    // debug says. Throws std::bad_alloc.
+    // Before the monitor starts. watchdog_ns: from runtime_options; 0: as debug says. Throws
+    // std::bad_alloc.
     void start(const scheduler& s, const debug_options& debug, int64_t watchdog_ns);
 
     // When to call act(); never: nothing is requested; long_ago: now.
     [[nodiscard]] int64_t due_ns() const noexcept;
 
-    // Does what is due. Requires: no lock is held.
+    // Requires: no lock is held.
     void act(scheduler& s, int64_t now_ns) noexcept;
 
     // Requests a dump to stderr; wake the monitor after that. Any thread, any signal handler.
@@ -70,8 +65,8 @@ private:
 
 // ---- Deadlocks: see debug/deadlock.cc.
 
-// By a monitor that holds no lock. Does not return if all green threads of the process wait and nothing
-// can wake one. False: other threads might, so the next search is not urgent.
+// By a monitor that holds no lock. Does not return from a deadlock. False: other threads might wake
+// a G, so the next search is not urgent.
 [[nodiscard]] bool look_for_deadlock(scheduler& s) noexcept;
 
 // ---- In a fork child: locks held by threads that do not exist there.

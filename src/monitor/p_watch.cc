@@ -60,8 +60,7 @@ uint32_t p_watch::look(candidate* all, bool some_wait, bool takes_all, int64_t n
     return n;
 }
 
-// Returns whether m has been at the same schedule since the last look. A call that began in between
-// is no new schedule: the slice goes on.
+// True if m has been at the same schedule since the last look. A call begins no new schedule.
 bool p_watch::observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept {
     const uint64_t tick = p.tick();
     const uint64_t slice = p.slice();
@@ -69,7 +68,7 @@ bool p_watch::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     const bool same_m = seen.m == m;
     const bool as_before = same_m && seen.tick == tick;
     if (as_before && seen.calls == calls) return true;
-    // Few schedules since the last look: it may have been long at this one.
+    // It may have been long at this schedule.
     if (same_m && tick - seen.tick <= 1) pace_.within(blocked_allowance_ns);
     if (!same_m) {
         seen = {};
@@ -90,8 +89,7 @@ bool p_watch::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     return false;
 }
 
-// Returns whether m, which has scheduled since its CPU clock was read, was blocked for a while in
-// between: it did not run, and did not want to.
+// True if m, which has scheduled since its CPU clock was read, was blocked for a while in between.
 bool p_watch::has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept {
     if (seen.cpu_at_ns == 0) return false;
     const int64_t cpu_ns = os::thread_cpu_ns(m->tid());
@@ -99,7 +97,7 @@ bool p_watch::has_blocked(observation& seen, const M* m, int64_t now_ns) noexcep
     const int64_t waited_ns = os::thread_waited_ns(m->tid());
     if (os::thread_cpu_ns(m->tid()) == cpu_ns) return false;  // it may be waiting now, and that is not counted yet
     if (seen.missed_at_ns == 0) {
-        // The first time: how long it had waited before is not known.
+        // How long it had waited before is not known.
         seen.missed_at_ns = now_ns;
         seen.missed_cpu_ns = cpu_ns;
         seen.missed_wait_ns = waited_ns;
@@ -111,7 +109,7 @@ bool p_watch::has_blocked(observation& seen, const M* m, int64_t now_ns) noexcep
     return seen.blocked_ns - before_ns >= blocked_allowance_ns;
 }
 
-// Returns why m, which holds p while others wait for a P, is to lose it.
+// Returns why m, which holds p while others wait for a P, must lose it.
 p_watch::why p_watch::judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept {
     if (!as_before) {
         seen.cpu_at_ns = now_ns;
@@ -133,7 +131,7 @@ p_watch::why p_watch::judge(observation& seen, bool as_before, P& p, const M* m,
     return !in_call && is_blocked(seen, m, now_ns) ? why::blocked : why::none;
 }
 
-// The same for an m whose slice is over, in a call or not: many short calls take long, too.
+// The same after the slice, in a call or not: many short calls take long, too.
 p_watch::why p_watch::judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
     amiss_ = true;
     if (seen.asked_ns != 0) return preempt_grace_over(seen, m, now_ns) ? why::burning : why::none;
@@ -149,8 +147,8 @@ void p_watch::ask_to_yield(observation& seen, P& p, const M* m, int64_t now_ns) 
     requests.fetch_add(1, relaxed);  // relaxed: statistics
 }
 
-// If Gs from run_next have used up their common slice, and others are queued, asks the G that runs on m
-// to yield.
+// If Gs from run_next have used up their slice, and others are queued, asks the running one to
+// yield.
 void p_watch::end_chain(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
     if (seen.slice_since_ns == seen.since_ns || seen.asked_ns != 0) return;
     if (p.queue.empty() && home_->global.size() == 0) return;
@@ -163,8 +161,8 @@ void p_watch::end_chain(observation& seen, P& p, const M* m, int64_t now_ns) noe
     ask_to_yield(seen, p, m, now_ns);
 }
 
-// Returns whether m, which was asked to yield, has run for long enough to do so, or for so long got no
-// CPU that its P is taken anyway.
+// True if m, which was asked to yield, had time for it, or got no CPU for so long that its P is
+// taken anyway.
 bool p_watch::preempt_grace_over(const observation& seen, const M* m, int64_t now_ns) noexcept {
     if (now_ns - seen.asked_ns >= preempt_grace_ns) return true;
     if (os::thread_cpu_ns(m->tid()) - seen.cpu_ns >= after_request_ns) return true;
@@ -172,7 +170,6 @@ bool p_watch::preempt_grace_over(const observation& seen, const M* m, int64_t no
     return false;
 }
 
-// Returns whether m has not run for blocked_allowance_ns, and does not want to.
 bool p_watch::is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept {
     const int64_t elapsed_ns = now_ns - seen.cpu_at_ns;
     const bool first = seen.cpu_at_ns == 0;

@@ -1,9 +1,6 @@
 // p_watch.h: what the monitor (sysmon.h) has seen each P do, and which Ps it takes away for that.
 //
-// The problem. An M that runs a G does not look around: the G may compute for a second, or block in a
-// system call. What it does must be told from outside, from counters and the CPU clock of its thread,
-// and without an effect on the M.
-//
+// It watches Ms from outside, without an effect on them, by counters and their threads' CPU clocks.
 // Each P whose M is outside of the runtime, and has not scheduled since the last look, has an
 // allowance. It is over when
 //
@@ -11,19 +8,10 @@
 //   the M is blocked: it has used no CPU for   blocked_allowance_ns, and does not want to run
 //   the M computes for                         a slice. Then it is asked to yield. Its P is taken when it
 //                                              has run for after_request_ns more, or after
-//                                              preempt_grace_ns if it gets no CPU
+//                                              preempt_grace_ns
 //
-// The allowance of a call counts from when the call was first seen; a slice from when the schedule
-// was, whatever calls were made since. Gs that come from run_next share a slice (schedule.h). When that
-// is over, and others are queued, the G that runs is asked to yield, although it may have begun just
-// then; its P is taken only when it has run for a slice by itself.
-//
-// Calls that block and return between two looks are noticed too: the M's CPU clock, and the time that
-// the system says it waited for a CPU, do not add up to the time that has passed.
-//
-// If the monitor comes late, the machine was busy elsewhere or stopped, and nothing can be said about
-// that time: disregard() discounts it. What was seen before still counts. Otherwise a process that is
-// stopped again and again, as with a small CPU quota, would never reach the end of a slice.
+// docs/sysmon.md says from when an allowance counts, how Gs share a slice, how calls that return
+// between two looks are noticed, and what disregard() is for.
 //
 // Threads: the monitor's.
 // Locks:   monitor's looking_, while Ms are looked at.
@@ -60,20 +48,20 @@ public:
         why reason;
     };
 
-    // Looks that come earlier are asked for from pace.
+    // Asks pace for earlier looks.
     explicit p_watch(monitor_pace& pace) noexcept : pace_(pace) {}
 
     // Returns 0 or an errno value.
     [[nodiscard]] int start(scheduler& s) noexcept;
 
-    // Looks at all Ps. some_wait: work waits for a P, so allowances count. takes_all: takes what can be
-    // taken (RUN_DEBUG=retake=always). Fills all, of candidates_max; returns their number.
+    // some_wait: work waits for a P, so allowances count. takes_all: takes what can be taken
+    // (RUN_DEBUG=retake=always). Fills all, of candidates_max; returns their number.
     uint32_t look(candidate* all, bool some_wait, bool takes_all, int64_t now_ns) noexcept;
 
-    // Whether the last look saw something amiss: monitor_pace.h.
+    // Whether the last look saw something amiss.
     [[nodiscard]] bool amiss() const noexcept { return amiss_; }
 
-    // Forgets what was seen: of all Ps, or of the one with this number.
+    // Forgets what was seen of all Ps, or of P number p.
     void forget() noexcept;
 
     void forget(uint32_t p) noexcept { seen_[p] = {}; }
@@ -90,12 +78,12 @@ private:
         uint64_t tick = 0;
         uint64_t slice = 0;
         uint64_t calls = 0;
-        int64_t slice_since_ns = 0;  // when this slice was first seen
-        int64_t since_ns = 0;        // when this schedule was first seen
-        int64_t call_since_ns = 0;   // when this call was, or the schedule: for the call's allowance
+        int64_t slice_since_ns = 0;  // the slice, first seen
+        int64_t since_ns = 0;        // the schedule, first seen
+        int64_t call_since_ns = 0;   // the call, or the schedule, first seen
         int64_t cpu_at_ns = 0;       // when cpu_ns was read; 0: not yet
         int64_t cpu_ns = 0;
-        int64_t asked_ns = 0;  // when it was asked to yield; 0: it was not
+        int64_t asked_ns = 0;  // when it was asked to yield; 0: not yet
 
         // Since the M was first seen to have missed CPU time.
         int64_t missed_at_ns = 0;    // when that was; 0: not yet

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t way_back_look_ns = 10'000'000;
 
-// Returns whether no M will look for work by itself: all Ps are busy, or those that are idle lack Ms.
+// True if all Ps are busy, or those that are idle lack Ms: no M will find work by itself.
 bool no_m_looks(const idle_state& idle) noexcept {
     if (idle.spinning.load(relaxed) != 0) return false;         // relaxed: a look, or locked
     return idle.ps.count() == 0 || idle.lacks_m.load(relaxed);  // relaxed: as above
@@ -31,7 +31,7 @@ void call_monitor(scheduler& s) noexcept {
     {
         const idle_guard held(idle);
         if (!idle.monitor.far || !no_m_looks(idle)) return;
-        // Work waits for a P, or will before the monitor wakes; or events may. In this order: L1 of idle.h.
+        // Work waits for a P, or will before it wakes; or events may. In this order: L1 of idle.h.
         const bool queued = anything_to_do(s, long_ago);
         const bool due = earliest_deadline(s) < idle.monitor.until_ns.load(relaxed);  // relaxed: locked
         idle.monitor.polls = s.io.in_use() && !queued;
@@ -105,7 +105,6 @@ void monitor::loop() noexcept {
     } while (pace_.goes_far() && !home_->retakes_always ? go_far() : stay_near());
 }
 
-// Looks, at the planned time or later.
 void monitor::look_on_time(int64_t now_ns) noexcept {
     if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
         ps_.disregard(now_ns - planned_ns_, now_ns);
@@ -131,7 +130,7 @@ bool monitor::is_to_end() noexcept {
     return ending_;
 }
 
-// Sleeps until the next look. False: it is to end.
+// Sleeps until the next look. False: it must end.
 bool monitor::stay_near() noexcept {
     if (is_to_end()) return false;
     const int64_t now_ns = os::monotonic_ns();
@@ -147,7 +146,7 @@ void monitor::begin_watch_if_asked_locked(int64_t now_ns) noexcept {
     if (home_->idle.monitor.watches_deadlock && !deadlock_.watches()) deadlock_.begin(total_ticks(*home_), now_ns);
 }
 
-// Looks whether anything moves, and searches if nothing has for a while: deadlock_watch.h.
+// See deadlock_watch.h.
 void monitor::watch_for_deadlock(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     bool searches = false;
@@ -168,7 +167,7 @@ struct monitor::far_sleep {
     bool polls = false;        // no M looks for events
 };
 
-// F1 to F3. False: it is to end.
+// F1 to F3. False: it must end.
 bool monitor::plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept {
     scheduler& s = *home_;
     idle_state& idle = s.idle;
@@ -176,7 +175,8 @@ bool monitor::plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept {
         const idle_guard held(idle);
         if (ending_) return false;
         begin_watch_if_asked_locked(now_ns);
-        // With a P idle, timers are the sentinel's duty; and the M that makes the last one busy calls.
+        // With a P idle, timers are the sentinel's duty; and the M that makes the last one busy
+        // calls.
         if (no_m_looks(idle)) plan.until_ns = earliest_deadline(s);
         idle.monitor.far = true;                              // F1
         idle.monitor.until_ns.store(plan.until_ns, relaxed);  // relaxed: F2, F3
@@ -191,7 +191,7 @@ bool monitor::plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept {
     return true;
 }
 
-// False: it is to end.
+// False: it must end.
 bool monitor::go_far() noexcept {
     idle_state& idle = home_->idle;
     const int64_t now_ns = os::monotonic_ns();
@@ -255,7 +255,8 @@ void monitor::look(int64_t now_ns) noexcept {
     looking_.unlock();
 }
 
-// Nothing is queued. If no M polls, events depend on it; and timers, as no M has an alarm.
+// Nothing is queued. If no M polls, events depend on the monitor, and timers, because no M has an
+// alarm.
 void monitor::poll_for_others(int64_t now_ns) noexcept {
     const bool needed = no_m_looks(home_->idle);
     pace_.poll(needed);
@@ -295,7 +296,6 @@ void monitor::follow_cpus(int64_t now_ns) noexcept {
     } catch (...) {}  // no memory: it is tried again
 }
 
-// A P is idle because no thread could be made.
 void monitor::ask_for_m_again(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     if (now_ns >= no_threads_until_ns_) {
@@ -334,7 +334,7 @@ bool fence_for_retake(const scheduler& s) noexcept {
 
 }  // namespace
 
-// R3, R4 for one announced candidate. Returns whether its P was taken.
+// R3, R4 for one announced candidate. True: its P was taken.
 bool monitor::take_one_locked(const p_watch::candidate& c, bool fenced) noexcept {
     scheduler& s = *home_;
     idle_state& idle = s.idle;

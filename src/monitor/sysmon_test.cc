@@ -1,4 +1,4 @@
-// sysmon_test.cc: a call of the monitor is never lost, whatever the monitor is doing at that moment.
+// sysmon_test.cc: a call of the monitor is never lost, whatever it is doing at that moment.
 #include "monitor/sysmon.h"
 
 #include <cstdint>
@@ -38,7 +38,7 @@ protected:
         os::sleep_ns(monitor_pace::soon_ns + monitor_pace::soon_ns / 2);  // called sooner again, it would stay near
     }
 
-    // A call during a look asks for another one, because it is not known what the first one sees.
+    // The first look may not see what the second call is about.
     void call_during_a_look() {
         wait_until_far();
         uint64_t before = looks();
@@ -56,8 +56,7 @@ TEST_F(Sysmon, RescansForACallThatBeginsDuringItsScan) {
     for (int i = 0; i < 50; ++i) call_during_a_look();
 }
 
-// Again and again the M that runs is the only one that could poll. The monitor is called for that. It
-// then looks once in a while to poll, and not more often.
+// Only the M that runs could poll, so the monitor is called for that again and again.
 TEST_F(Sysmon, ScansRarelyWhilePolledRequestsArrive) {
     auto [near, far] = net::unix_stream::pair();
     rt_.go([s = std::move(far)]() mutable {
