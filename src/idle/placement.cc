@@ -24,6 +24,7 @@ uint32_t cpu_of_holder_locked(const P& p) noexcept {
 }
 
 void add_hogs_locked(const scheduler& s, uint32_t hogs, cpu_census& census) noexcept {
+    s.threads_lock.assume_held();
     for (const M* m = s.all_ms; m != nullptr && hogs != 0; m = m->all_next) {
         if (!m->is_hog.load(relaxed)) continue;  // relaxed: a hint
         census.add_hog(os::cpu_of(m->cpu_word));
@@ -64,7 +65,7 @@ uint32_t cpu_census::better_than(uint32_t cpu) const noexcept {
 
 // L1 and L2, for at most one holder.
 void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
-    WEFT_DCHECK(s.idle.is_locked());
+    WEFT_DCHECK(s.threads_lock.is_locked());
     cpu_census census;
     const uint32_t n = s.ps.reach();
     for (uint32_t i = 0; i < n; ++i) census.add_holder(cpu_of_holder_locked(s.ps[i]));

@@ -456,6 +456,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
         if (now_ns >= deadline_ns && (now_ns >= last_ns || has_stragglers(s))) return leave_threads(s);
         os::futex_wait(s.ended, ended, std::min(now_ns + stop_look_ns, now_ns < deadline_ns ? deadline_ns : never));
     }
+    s.threads_lock.assume_held();  // no M is left that could change the list
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (is_joinable(m)) join(m);
     }
