@@ -249,12 +249,14 @@ TEST_F(TimerQueue, PopAnyDrainsTheQueue) {
     constexpr int n = 100;
     const auto t = std::make_unique<timer[]>(n);
     for (int i = 0; i < n; ++i) add(t[i], int64_t{1} << (i % 60));
-    queue_.lock.lock();
     for (int i = 0; i < n; ++i) {
+        queue_.lock.lock();
         const timer* next = queue_.pop_any_locked();
+        queue_.lock.unlock();
         ASSERT_NE(next, nullptr);
         ASSERT_FALSE(next->queued);
     }
+    queue_.lock.lock();
     EXPECT_EQ(queue_.pop_any_locked(), nullptr);
     queue_.lock.unlock();
     EXPECT_EQ(queue_.next_deadline(), never);

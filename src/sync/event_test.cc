@@ -58,7 +58,7 @@ TEST(Event, AWaiterWithAClaimIsServedIfItWinsTheClaim) {
     detail::event_core& core = detail::core_of(e);
     const auto join = [&](detail::waiter& w) {
         const uint32_t bits = core.word.lock_bits();
-        ASSERT_EQ(bits & detail::event_core::set, 0U);
+        EXPECT_EQ(bits & detail::event_core::set, 0U);
         core.waiters.push_back(w);
         core.word.unlock_bits(bits | detail::event_core::waiting);
     };
