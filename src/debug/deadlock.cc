@@ -20,8 +20,8 @@
 // A G that waits for a place for a blocking call waits for Ms in such calls; with or without a P,
 // they make 1 false.
 //
-// The searching monitor looks at no P meanwhile. So it waits for 4 only if a deadlock is possible. If 3
-// fails it returns at once, and the next search is later.
+// The searching monitor checks no P meanwhile. So it waits for 4 only if a deadlock is possible. If
+// 3 fails it returns at once, and the next search is later.
 //
 // Check 2 catches a thread about to wake a G while it lives, 1 its effects after it has ended, and
 // 4 the time between.
@@ -396,7 +396,7 @@ uint32_t writer_of(shared_mutex& m) noexcept {
     return m.writer_.load(relaxed) & ~passed_by::any;                           // relaxed: as above
 }
 
-bool look_for_deadlock(scheduler& s) noexcept {
+bool search_for_deadlock(scheduler& s) noexcept {
     // One search at a time: two would see each other awake. After fork, the child ignores the
     // parent's.
     static constinit atomic<uint32_t> looking{0};

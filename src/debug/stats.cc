@@ -126,7 +126,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.retakes_burning = look_at(seen.retakes_burning);
     all.retakes_in_call = look_at(seen.retakes_in_call);
     all.yield_requests = s.sysmon.requests();
-    all.monitor_looks = look_at(seen.looks);
+    all.monitor_looks = look_at(seen.scans);
     all.threads_moved = s.sysmon.spread.moved();
     all.thread_shortages = look_at(s.no_thread);
     all.monitor_late = look_at(seen.late);

@@ -206,7 +206,7 @@ namespace {
 
 // Whether p's owner may have pushed something that waits.
 bool may_concern_monitor(const scheduler& s, const P& p) noexcept {
-    // relaxed: if it has gone far with another time since, it has looked after that
+    // relaxed: if it has gone dormant with another time since, it has scanned after that
     return p.has_work() || p.timers.next_deadline() < s.idle.monitor.until_ns.load(relaxed);
 }
 

@@ -33,7 +33,7 @@
 //
 // Leaving. A G that waits for the timer it sets wakes no M: its own M parks next and has the alarm,
 // or runs a G that was pushed after the other Ms had scanned. That push woke an M, or found one
-// that had yet to scan. So each scan, also the monitor's, looks at queues first and at timers last
+// that had yet to scan. So each scan, also the monitor's, checks queues first and timers last
 // (L1).
 //
 // Bound. Work that is queued while its P computes starts on an idle P within sentinel_far_ns, plus

@@ -6,7 +6,7 @@
 // Invariants: I1. spinning counts the Ms with M::spinning set; each holds a P, or has been promised
 //                 one in next_p.
 //             I2. Whenever the lock is free, wanted::an_m is set exactly if a P is idle, no M spins
-//                 and there is no near sentinel; wanted::monitor, if the monitor is far.
+//                 and there is no near sentinel; wanted::monitor, if the monitor is dormant.
 //             I3. An M on a list holds no P. The thread that removes it hands it a P or a request,
 //                 and wakes it; or is that M itself, after a timeout.
 // Locks:      lock (leaf).
@@ -32,7 +32,7 @@ struct M;
 // Bits of wanted.
 namespace wanted {
 inline constexpr uint32_t an_m = 1;     // W3 of idle.h
-inline constexpr uint32_t monitor = 2;  // the monitor is far: sysmon.h
+inline constexpr uint32_t monitor = 2;  // the monitor is dormant: sysmon.h
 }  // namespace wanted
 
 // Counts are written under the lock and read without it.
@@ -105,10 +105,10 @@ struct absent_ms {
 
 // What the monitor tells others (sysmon.h).
 struct monitor_note {
-    bool far = false;
+    bool dormant = false;
     bool polls = false;               // it was called because no M polls
     bool watches_deadlock = false;    // deadlock_watch.h
-    atomic<int64_t> until_ns{never};  // while it is far: when it wakes at the latest
+    atomic<int64_t> until_ns{never};  // while it is dormant: when it wakes at the latest
 };
 
 struct idle_state {
@@ -134,7 +134,7 @@ private:
     [[nodiscard]] uint32_t wanted_now() const noexcept {
         const bool near = sentinel.m != nullptr && sentinel.near;
         const bool an_m = ps.count() != 0 && spinning.load(relaxed) == 0 && !near;  // relaxed: locked
-        return (an_m ? wanted::an_m : 0) | (monitor.far ? wanted::monitor : 0);
+        return (an_m ? wanted::an_m : 0) | (monitor.dormant ? wanted::monitor : 0);
     }
 
     ranked_lock<lock_rank::idle> lock_;

@@ -212,7 +212,7 @@ bool starts_deadlock_watch_locked(scheduler& s) noexcept {
     idle_state& idle = s.idle;
     if (idle.monitor.watches_deadlock || !all_sleep_locked(s)) return false;
     idle.monitor.watches_deadlock = true;
-    return idle.monitor.far;
+    return idle.monitor.dormant;
 }
 
 bool sleep_until_work(scheduler& s, M* m) noexcept {

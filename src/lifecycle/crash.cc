@@ -251,7 +251,7 @@ void report::print(const char* format, ...) noexcept {
 }
 
 bool report::goes_on() noexcept {
-    if (!gave_up_ && writer_ != nullptr && !writer_->look_meanwhile()) give_up();
+    if (!gave_up_ && writer_ != nullptr && !writer_->scan_meanwhile()) give_up();
     return !gave_up_;
 }
 
@@ -264,9 +264,9 @@ void report::give_up() noexcept {
 bool report::await_reader() noexcept {
     while (left_ns_ > 0) {
         const int64_t began_ns = os::monotonic_ns();
-        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor_pace::look_ns));
+        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor_pace::scan_ns));
         left_ns_ -= os::monotonic_ns() - began_ns;
-        if (writer_ != nullptr && !writer_->look_meanwhile()) return false;
+        if (writer_ != nullptr && !writer_->scan_meanwhile()) return false;
         if (takes_some) return true;
     }
     return false;

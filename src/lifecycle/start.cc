@@ -265,7 +265,7 @@ void reap(scheduler& s) noexcept {
     if (s.retired.load(relaxed) == 0) return;  // relaxed: a hint
     while (M* m = take_retired(s)) {
         join(m);
-        s.sysmon.await_look();
+        s.sysmon.await_check();
         free_m(m);
     }
 }

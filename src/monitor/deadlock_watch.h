@@ -1,13 +1,13 @@
 // deadlock_watch.h: when the monitor searches for a deadlock (debug/deadlock.cc).
 //
 // The last M that goes idle while all Gs of weft::main wait without a timer asks the monitor to
-// watch (park_m.cc). docs/sysmon.md says when it then looks, searches and stops. "others" means
+// watch (park_m.cc). docs/sysmon.md says when it then checks, searches and stops. "others" means
 // that something outside can wake a G: other threads, sockets, signals.
 //
 // Rejected: an alarm of each M that goes idle. A server would pay 1 us for each request.
 //
 // Invariants: I1. idle_state::monitor.watches_deadlock == watches(), except between a request and
-//                 the monitor's next look. Both change under the idle lock, so that no request is
+//                 the monitor's next check. Both change under the idle lock, so that no request is
 //                 lost.
 // Threads:    the monitor's.
 // See:        docs/sysmon.md#deadlock-watch, docs/deadlocks.md
@@ -30,18 +30,18 @@ public:
 
     [[nodiscard]] bool watches() const noexcept { return next_ns_ != never; }
 
-    // When to call look(); never if it does not watch.
+    // When to call check(); never if it does not watch.
     [[nodiscard]] int64_t next_ns() const noexcept { return next_ns_; }
 
     // An M asks for it. ticks: total_ticks(). If nothing was scheduled since the last search of
-    // all, it stops at the next look.
+    // all, it stops at the next check.
     void begin(uint64_t ticks, int64_t now_ns) noexcept {
         if (ticks != ticks_) restart(ticks);
         next_ns_ = now_ns + (is_over() ? 0 : delay_ns());
     }
 
     // asleep: no P runs, no timer is set. True: search now.
-    [[nodiscard]] bool look(uint64_t ticks, bool asleep, int64_t now_ns) noexcept {
+    [[nodiscard]] bool check(uint64_t ticks, bool asleep, int64_t now_ns) noexcept {
         if (ticks != ticks_) {
             restart(ticks);
             next_ns_ = now_ns + (others_ ? others_ns : moving_ns);
@@ -72,7 +72,7 @@ private:
     }
 
     int64_t next_ns_ = never;
-    uint64_t ticks_ = UINT64_MAX;  // at the last look
+    uint64_t ticks_ = UINT64_MAX;  // at the last check
     int done_ = 0;                 // searches since something was scheduled
     bool others_ = false;
 };

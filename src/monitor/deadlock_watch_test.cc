@@ -17,7 +17,7 @@ std::vector<int64_t> searches_of(deadlock_watch& watch, uint64_t ticks, bool oth
     watch.begin(ticks, 0);
     for (int guard = 0; watch.watches() && guard < 100; ++guard) {
         const int64_t now_ns = watch.next_ns();
-        if (!watch.look(ticks, true, now_ns)) continue;
+        if (!watch.check(ticks, true, now_ns)) continue;
         all.push_back(now_ns / ms);
         watch.searched(others, now_ns);
     }
@@ -49,28 +49,28 @@ TEST(DeadlockWatch, WaitsWhileSomethingIsScheduled) {
     watch.begin(0, 0);
     int64_t now_ns = watch.next_ns();
     for (uint64_t ticks = 1; ticks < 10; ++ticks) {
-        EXPECT_FALSE(watch.look(ticks, true, now_ns));
+        EXPECT_FALSE(watch.check(ticks, true, now_ns));
         EXPECT_EQ(watch.next_ns(), now_ns + deadlock_watch::moving_ns);
         now_ns = watch.next_ns();
     }
-    EXPECT_TRUE(watch.look(9, true, now_ns));
+    EXPECT_TRUE(watch.check(9, true, now_ns));
 }
 
 TEST(DeadlockWatch, StopsWhileAGRunsOrATimerIsSet) {
     deadlock_watch watch;
     watch.begin(3, 0);
-    EXPECT_FALSE(watch.look(3, false, watch.next_ns()));
+    EXPECT_FALSE(watch.check(3, false, watch.next_ns()));
     EXPECT_FALSE(watch.watches());
 }
 
 TEST(DeadlockWatch, AScheduleAfterASearchBeginsAnew) {
     deadlock_watch watch;
     watch.begin(3, 0);
-    EXPECT_TRUE(watch.look(3, true, 10 * ms));
+    EXPECT_TRUE(watch.check(3, true, 10 * ms));
     watch.searched(false, 10 * ms);
-    EXPECT_FALSE(watch.look(4, true, watch.next_ns()));
+    EXPECT_FALSE(watch.check(4, true, watch.next_ns()));
     const int64_t now_ns = watch.next_ns();
-    EXPECT_TRUE(watch.look(4, true, now_ns));
+    EXPECT_TRUE(watch.check(4, true, now_ns));
     watch.searched(false, now_ns);
     EXPECT_EQ(watch.next_ns(), now_ns + 4 * deadlock_watch::first_ns);
 }

@@ -1,4 +1,4 @@
-// monitor_pace_test.cc: how often the monitor looks, and when it goes far.
+// monitor_pace_test.cc: how often the monitor scans, and when it goes dormant.
 #include "monitor/monitor_pace.h"
 
 #include <cstdint>
@@ -8,113 +8,113 @@
 namespace weft::detail {
 namespace {
 
-// A look that saw queued work.
-void look(monitor_pace& pace, bool amiss) {
-    pace.begin_look(true);
+// A scan that saw queued work.
+void scan(monitor_pace& pace, bool amiss) {
+    pace.begin_scan(true);
     pace.judged(amiss);
 }
 
-TEST(MonitorPace, GoesFarAfterFourLooksThatSawNothingQueued) {
+TEST(MonitorPace, GoesDormantAfterFourScansThatSawNothingQueued) {
     monitor_pace pace;
-    for (int i = 0; i < monitor_pace::quiet_looks; ++i) {
-        EXPECT_FALSE(pace.goes_far());
-        pace.begin_look(false);
+    for (int i = 0; i < monitor_pace::quiet_scans; ++i) {
+        EXPECT_FALSE(pace.goes_dormant());
+        pace.begin_scan(false);
     }
-    EXPECT_TRUE(pace.goes_far());
+    EXPECT_TRUE(pace.goes_dormant());
 }
 
-TEST(MonitorPace, QueuedWorkKeepsItNear) {
+TEST(MonitorPace, QueuedWorkKeepsItActive) {
     monitor_pace pace;
     for (int i = 0; i < 20; ++i) {
-        for (int k = 1; k < monitor_pace::quiet_looks; ++k) pace.begin_look(false);
-        pace.begin_look(true);
-        EXPECT_FALSE(pace.goes_far());
+        for (int k = 1; k < monitor_pace::quiet_scans; ++k) pace.begin_scan(false);
+        pace.begin_scan(true);
+        EXPECT_FALSE(pace.goes_dormant());
     }
 }
 
-TEST(MonitorPace, BecomesCalmAndLooksLessOften) {
+TEST(MonitorPace, BecomesCalmAndScansLessOften) {
     monitor_pace pace;
-    for (int i = 0; i < monitor_pace::calm_looks; ++i) {
-        EXPECT_EQ(pace.next_in_ns(), monitor_pace::look_ns) << i;
-        look(pace, false);
+    for (int i = 0; i < monitor_pace::calm_scans; ++i) {
+        EXPECT_EQ(pace.next_in_ns(), monitor_pace::scan_ns) << i;
+        scan(pace, false);
     }
-    int64_t last_ns = monitor_pace::look_ns;
+    int64_t last_ns = monitor_pace::scan_ns;
     for (int i = 0; i < 10; ++i) {
-        look(pace, false);
+        scan(pace, false);
         EXPECT_GE(pace.next_in_ns(), last_ns);
         last_ns = pace.next_in_ns();
     }
     EXPECT_EQ(last_ns, monitor_pace::calm_ns);
-    look(pace, true);
-    EXPECT_EQ(pace.next_in_ns(), monitor_pace::look_ns);
+    scan(pace, true);
+    EXPECT_EQ(pace.next_in_ns(), monitor_pace::scan_ns);
 }
 
 TEST(MonitorPace, IsHotAfterAPWasTaken) {
     monitor_pace pace;
-    look(pace, true);
+    scan(pace, true);
     pace.took_p(false);
     EXPECT_EQ(pace.next_in_ns(), monitor_pace::hot_ns);
-    for (int i = 0; i < monitor_pace::hot_looks; ++i) {
-        pace.begin_look(true);
+    for (int i = 0; i < monitor_pace::hot_scans; ++i) {
+        pace.begin_scan(true);
         EXPECT_EQ(pace.next_in_ns(), monitor_pace::hot_ns) << i;
     }
-    pace.begin_look(true);
-    EXPECT_EQ(pace.next_in_ns(), monitor_pace::look_ns);
+    pace.begin_scan(true);
+    EXPECT_EQ(pace.next_in_ns(), monitor_pace::scan_ns);
 }
 
 TEST(MonitorPace, IsNotCalmForLongAfterAnMBlocked) {
     monitor_pace pace;
     pace.took_p(true);
-    const int looks = monitor_pace::retaken_looks + monitor_pace::calm_looks;
-    for (int i = 0; i < looks; ++i) {
-        look(pace, false);
-        EXPECT_LE(pace.next_in_ns(), monitor_pace::look_ns) << i;
+    const int scans = monitor_pace::retaken_scans + monitor_pace::calm_scans;
+    for (int i = 0; i < scans; ++i) {
+        scan(pace, false);
+        EXPECT_LE(pace.next_in_ns(), monitor_pace::scan_ns) << i;
     }
-    for (int i = 0; i < 2; ++i) look(pace, false);
-    EXPECT_GT(pace.next_in_ns(), monitor_pace::look_ns);
+    for (int i = 0; i < 2; ++i) scan(pace, false);
+    EXPECT_GT(pace.next_in_ns(), monitor_pace::scan_ns);
 }
 
 TEST(MonitorPace, PollsForOthersAndAWhileLonger) {
     monitor_pace pace;
-    pace.begin_look(false);
+    pace.begin_scan(false);
     pace.poll(true);
     EXPECT_EQ(pace.next_in_ns(), monitor_pace::poll_ns);
-    for (int i = 0; i < monitor_pace::io_looks; ++i) {
-        EXPECT_FALSE(pace.goes_far()) << i;
-        pace.begin_look(false);
+    for (int i = 0; i < monitor_pace::io_scans; ++i) {
+        EXPECT_FALSE(pace.goes_dormant()) << i;
+        pace.begin_scan(false);
         pace.poll(false);
     }
-    EXPECT_TRUE(pace.goes_far());
+    EXPECT_TRUE(pace.goes_dormant());
 }
 
-TEST(MonitorPace, WithoutNeedOfThePollerItGoesFarAsUsual) {
+TEST(MonitorPace, WithoutNeedOfThePollerItGoesDormantAsUsual) {
     monitor_pace pace;
-    for (int i = 0; i < monitor_pace::quiet_looks; ++i) {
-        pace.begin_look(false);
+    for (int i = 0; i < monitor_pace::quiet_scans; ++i) {
+        pace.begin_scan(false);
         pace.poll(false);
     }
-    EXPECT_TRUE(pace.goes_far());
+    EXPECT_TRUE(pace.goes_dormant());
 }
 
 TEST(MonitorPace, CalledAgainSoonItStaysLonger) {
     monitor_pace pace;
-    pace.come_near(monitor_pace::woken_by::work_soon, true);
-    int looks = 0;
-    for (; !pace.goes_far(); ++looks) pace.begin_look(false);
-    EXPECT_EQ(looks, monitor_pace::patient_looks + monitor_pace::quiet_looks);
+    pace.become_active(monitor_pace::woken_by::work_soon, true);
+    int scans = 0;
+    for (; !pace.goes_dormant(); ++scans) pace.begin_scan(false);
+    EXPECT_EQ(scans, monitor_pace::patient_scans + monitor_pace::quiet_scans);
 }
 
-TEST(MonitorPace, ForItsOwnBusinessItLooksOnce) {
+TEST(MonitorPace, ForItsOwnBusinessItScansOnce) {
     monitor_pace pace;
-    pace.come_near(monitor_pace::woken_by::other, true);
-    EXPECT_FALSE(pace.goes_far());
-    pace.begin_look(false);
-    EXPECT_TRUE(pace.goes_far());
+    pace.become_active(monitor_pace::woken_by::other, true);
+    EXPECT_FALSE(pace.goes_dormant());
+    pace.begin_scan(false);
+    EXPECT_TRUE(pace.goes_dormant());
 }
 
-TEST(MonitorPace, AnEarlierLookIsKept) {
+TEST(MonitorPace, AnEarlierScanIsKept) {
     monitor_pace pace;
-    pace.begin_look(true);
+    pace.begin_scan(true);
     pace.within(200'000);
     pace.within(300'000);
     pace.judged(false);

@@ -67,7 +67,7 @@ private:
 
 // By a monitor that holds no lock. Does not return from a deadlock. False: other threads might wake
 // a G, so the next search is not urgent.
-[[nodiscard]] bool look_for_deadlock(scheduler& s) noexcept;
+[[nodiscard]] bool search_for_deadlock(scheduler& s) noexcept;
 
 // ---- In a fork child: locks held by threads that do not exist there.
 

@@ -34,7 +34,7 @@ void p_watch::disregard(int64_t missed_ns, int64_t now_ns) noexcept {
     }
 }
 
-uint32_t p_watch::look(candidate* all, bool some_wait, bool takes_all, int64_t now_ns) noexcept {
+uint32_t p_watch::check_ps(candidate* all, bool some_wait, bool takes_all, int64_t now_ns) noexcept {
     amiss_ = false;
     takes_all_ = takes_all;
     uint32_t n = 0;
@@ -48,7 +48,7 @@ uint32_t p_watch::look(candidate* all, bool some_wait, bool takes_all, int64_t n
         const bool as_before = observe(seen_[i], p, m, now_ns);
         why reason = why::none;
         if (home_->ps.is_surplus(p)) {
-            const bool outside = m->in_runtime.load(relaxed) == 0;  // relaxed: the handshake looks again
+            const bool outside = m->in_runtime.load(relaxed) == 0;  // relaxed: the handshake checks again
             if (outside) reason = why::surplus;
             pace_.within(after_request_ns);
         } else if (some_wait) {
@@ -60,7 +60,7 @@ uint32_t p_watch::look(candidate* all, bool some_wait, bool takes_all, int64_t n
     return n;
 }
 
-// True if m has been at the same schedule since the last look. A call begins no new schedule.
+// True if m has been at the same schedule since the last check. A call begins no new schedule.
 bool p_watch::observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept {
     const uint64_t tick = p.tick();
     const uint64_t slice = p.slice();
@@ -116,7 +116,7 @@ p_watch::why p_watch::judge(observation& seen, bool as_before, P& p, const M* m,
         seen.cpu_ns = os::thread_cpu_ns(m->tid());
     }
     end_chain(seen, p, m, now_ns);
-    if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
+    if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: checked again by the handshake
     const bool in_call = m->in_call.load(relaxed);           // relaxed: as above
     if (in_call) {
         amiss_ = true;

@@ -1,7 +1,7 @@
 // p_watch.h: what the monitor (sysmon.h) has seen each P do, and which Ps it takes away for that.
 //
 // It watches Ms from outside, without an effect on them, by counters and their threads' CPU clocks.
-// Each P whose M is outside of the runtime, and has not scheduled since the last look, has an
+// Each P whose M is outside of the runtime, and has not scheduled since the last check, has an
 // allowance. It is over when
 //
 //   the M is in a blocking call for            call_allowance_ns
@@ -11,10 +11,10 @@
 //                                              preempt_grace_ns
 //
 // docs/sysmon.md says from when an allowance counts, how Gs share a slice, how calls that return
-// between two looks are noticed, and what disregard() is for.
+// between two checks are noticed, and what disregard() is for.
 //
 // Threads: the monitor's.
-// Locks:   monitor's looking_, while Ms are looked at.
+// Locks:   monitor's checking_ps_, while Ms are checked.
 // See:     docs/retake.md, docs/sysmon.md
 #pragma once
 
@@ -48,7 +48,7 @@ public:
         why reason;
     };
 
-    // Asks pace for earlier looks.
+    // Asks pace for earlier scans.
     explicit p_watch(monitor_pace& pace) noexcept : pace_(pace) {}
 
     // Returns 0 or an errno value.
@@ -56,9 +56,9 @@ public:
 
     // some_wait: work waits for a P, so allowances count. takes_all: takes what can be taken
     // (RUN_DEBUG=retake=always). Fills all, of candidates_max; returns their number.
-    uint32_t look(candidate* all, bool some_wait, bool takes_all, int64_t now_ns) noexcept;
+    uint32_t check_ps(candidate* all, bool some_wait, bool takes_all, int64_t now_ns) noexcept;
 
-    // Whether the last look saw something amiss.
+    // Whether the last check saw something amiss.
     [[nodiscard]] bool amiss() const noexcept { return amiss_; }
 
     // Forgets what was seen of all Ps, or of P number p.

@@ -16,10 +16,10 @@ namespace weft::detail {
 
 namespace {
 
-constexpr int64_t way_back_look_ns = 10'000'000;
+constexpr int64_t way_back_check_ns = 10'000'000;
 
 // True if all Ps are busy, or those that are idle lack Ms: no M will find work by itself.
-bool no_m_looks(const idle_state& idle) noexcept {
+bool no_m_scans(const idle_state& idle) noexcept {
     if (idle.spinning.load(relaxed) != 0) return false;         // relaxed: a look, or locked
     return idle.ps.count() == 0 || idle.lacks_m.load(relaxed);  // relaxed: as above
 }
@@ -30,21 +30,21 @@ void call_monitor(scheduler& s) noexcept {
     idle_state& idle = s.idle;
     {
         const idle_guard held(idle);
-        if (!idle.monitor.far || !no_m_looks(idle)) return;
+        if (!idle.monitor.dormant || !no_m_scans(idle)) return;
         // Work waits for a P, or will before it wakes; or events may. In this order: L1 of idle.h.
         const bool queued = anything_to_do(s, long_ago);
         const bool due = earliest_deadline(s) < idle.monitor.until_ns.load(relaxed);  // relaxed: locked
         idle.monitor.polls = s.io.in_use() && !queued;
         if (!queued && !due && !idle.monitor.polls) return;
-        idle.monitor.far = false;
+        idle.monitor.dormant = false;
     }
     s.sysmon.wake();
 }
 
-void monitor::look_soon() noexcept {
+void monitor::scan_soon() noexcept {
     {
         const idle_guard held(home_->idle);
-        home_->idle.monitor.far = false;
+        home_->idle.monitor.dormant = false;
     }
     wake();
 }
@@ -66,7 +66,7 @@ bool monitor::stop(int64_t deadline_ns) noexcept {
     wake();
     for (int64_t until_ns = deadline_ns; thread_state_.load(acquire) == alive;) {  // pairs with run
         if (os::futex_wait(thread_state_, alive, until_ns)) continue;
-        until_ns = os::monotonic_ns() + way_back_look_ns;
+        until_ns = os::monotonic_ns() + way_back_check_ns;
         if (!reports() && until_ns - deadline_ns < way_back_ns) continue;
         uint32_t seen = alive;
         // acq_rel: one of the two cleans up
@@ -77,9 +77,9 @@ bool monitor::stop(int64_t deadline_ns) noexcept {
     return true;
 }
 
-void monitor::await_look() noexcept {
-    looking_.lock();
-    looking_.unlock();
+void monitor::await_check() noexcept {
+    checking_ps_.lock();
+    checking_ps_.unlock();
 }
 
 void* monitor::run(void* self) noexcept {
@@ -99,26 +99,26 @@ void* monitor::run(void* self) noexcept {
 void monitor::loop() noexcept {
     do {
         const int64_t now_ns = os::monotonic_ns();
-        look_on_time(now_ns);
+        scan_on_time(now_ns);
         watch_for_deadlock(now_ns);
         home_->watch.act(*home_, now_ns);
-    } while (pace_.goes_far() && !home_->retakes_always ? go_far() : stay_near());
+    } while (pace_.goes_dormant() && !home_->retakes_always ? go_dormant() : stay_active());
 }
 
-void monitor::look_on_time(int64_t now_ns) noexcept {
+void monitor::scan_on_time(int64_t now_ns) noexcept {
     if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
         ps_.disregard(now_ns - planned_ns_, now_ns);
         count.late.fetch_add(1, relaxed);  // relaxed: statistics
     }
-    look(now_ns);
+    scan(now_ns);
     planned_ns_ = now_ns + pace_.next_in_ns();
 }
 
-bool monitor::look_meanwhile() noexcept {
+bool monitor::scan_meanwhile() noexcept {
     const int64_t now_ns = os::monotonic_ns();
     if (now_ns < planned_ns_) return true;
     if (!is_to_end()) {
-        look_on_time(now_ns);
+        scan_on_time(now_ns);
         return true;
     }
     if (end_by_ns_ == never) end_by_ns_ = now_ns + parting_ns;
@@ -130,8 +130,8 @@ bool monitor::is_to_end() noexcept {
     return ending_;
 }
 
-// Sleeps until the next look. False: it must end.
-bool monitor::stay_near() noexcept {
+// Sleeps until the next scan. False: it must end.
+bool monitor::stay_active() noexcept {
     if (is_to_end()) return false;
     const int64_t now_ns = os::monotonic_ns();
     planned_ns_ = std::min(now_ns + pace_.next_in_ns(), home_->watch.due_ns());
@@ -154,21 +154,21 @@ void monitor::watch_for_deadlock(int64_t now_ns) noexcept {
         const idle_guard held(s.idle);
         begin_watch_if_asked_locked(now_ns);
         if (now_ns < deadlock_.next_ns()) return;
-        searches = deadlock_.look(total_ticks(s), all_sleep_locked(s), now_ns);
+        searches = deadlock_.check(total_ticks(s), all_sleep_locked(s), now_ns);
         s.idle.monitor.watches_deadlock = deadlock_.watches();
     }
-    if (searches) deadlock_.searched(!look_for_deadlock(s), os::monotonic_ns());
+    if (searches) deadlock_.searched(!search_for_deadlock(s), os::monotonic_ns());
 }
 
-// A sleep while it is far.
-struct monitor::far_sleep {
+// A sleep while it is dormant.
+struct monitor::dormant_sleep {
     int64_t until_ns = never;  // the next timer, if no M has it as its alarm; now: work waits
     int64_t other_ns = never;  // its other duties
-    bool polls = false;        // no M looks for events
+    bool polls = false;        // no M polls for events
 };
 
 // F1 to F3. False: it must end.
-bool monitor::plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept {
+bool monitor::plan_dormant_sleep(dormant_sleep& plan, int64_t now_ns) noexcept {
     scheduler& s = *home_;
     idle_state& idle = s.idle;
     {
@@ -177,12 +177,12 @@ bool monitor::plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept {
         begin_watch_if_asked_locked(now_ns);
         // With a P idle, timers are the sentinel's duty; and the M that makes the last one busy
         // calls.
-        if (no_m_looks(idle)) plan.until_ns = earliest_deadline(s);
-        idle.monitor.far = true;                              // F1
+        if (no_m_scans(idle)) plan.until_ns = earliest_deadline(s);
+        idle.monitor.dormant = true;                          // F1
         idle.monitor.until_ns.store(plan.until_ns, relaxed);  // relaxed: F2, F3
     }
     if (!os::heavy_fence()) plan.until_ns = std::min(plan.until_ns, now_ns + no_fence_ns);  // F2
-    if (no_m_looks(idle)) {                                                                 // F3
+    if (no_m_scans(idle)) {                                                                 // F3
         const bool queued = anything_to_do(s, now_ns);
         plan.polls = s.io.in_use() && !queued;
         plan.until_ns = queued || plan.polls ? now_ns : std::min(plan.until_ns, earliest_deadline(s));
@@ -192,19 +192,19 @@ bool monitor::plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept {
 }
 
 // False: it must end.
-bool monitor::go_far() noexcept {
+bool monitor::go_dormant() noexcept {
     idle_state& idle = home_->idle;
     const int64_t now_ns = os::monotonic_ns();
-    far_sleep plan;
-    if (!plan_far_sleep(plan, now_ns)) return false;
+    dormant_sleep plan;
+    if (!plan_dormant_sleep(plan, now_ns)) return false;
     const bool notified = called_.sleep(std::min(plan.until_ns, plan.other_ns));  // F4
-    bool called = false;  // for work: the caller has taken it out of far
+    bool called = false;  // for work: the caller has made it active
     {
         const idle_guard held(idle);
         if (notified) called_.reset();  // C3
-        called = !idle.monitor.far;
+        called = !idle.monitor.dormant;
         plan.polls = std::exchange(idle.monitor.polls, false) || plan.polls;
-        idle.monitor.far = false;
+        idle.monitor.dormant = false;
     }
     planned_ns_ = never;
     const int64_t then_ns = os::monotonic_ns();
@@ -216,56 +216,56 @@ bool monitor::go_far() noexcept {
     } else if (soon) {
         reason = plan.polls ? by::poller_soon : by::work_soon;
     }
-    pace_.come_near(reason, no_m_looks(idle));
+    pace_.become_active(reason, no_m_scans(idle));
     ps_.forget();
     return true;
 }
 
-void monitor::look(int64_t now_ns) noexcept {
+void monitor::scan(int64_t now_ns) noexcept {
     scheduler& s = *home_;
-    count.looks.fetch_add(1, relaxed);  // relaxed: statistics
-    const bool no_m = no_m_looks(s.idle);
+    count.scans.fetch_add(1, relaxed);  // relaxed: statistics
+    const bool no_m = no_m_scans(s.idle);
     if (no_m) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
     const bool queued = anything_to_do(s, no_m ? now_ns : long_ago);     // else timers are the sentinel's
     takes_all_ = s.retakes_always && !takes_all_;
-    pace_.begin_look(queued);
+    pace_.begin_scan(queued);
     if (!queued && s.io.in_use()) poll_for_others(now_ns);
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (queued && s.moves_threads) spread.look(s, now_ns);
     trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) {
-        pace_.stay_near();
+        pace_.stay_active();
         retire_idle_surplus(s);
     }
     if (queued && s.idle.lacks_m.load(relaxed)) ask_for_m_again(now_ns);  // relaxed: a look
-    const bool some_wait = takes_all_ || (queued && no_m_looks(s.idle) && s.retakes);
+    const bool some_wait = takes_all_ || (queued && no_m_scans(s.idle) && s.retakes);
 
     p_watch::candidate all[p_watch::candidates_max];
-    looking_.lock();
-    const uint32_t n = ps_.look(all, some_wait, takes_all_, now_ns);
-    looking_.unlock();
+    checking_ps_.lock();
+    const uint32_t n = ps_.check_ps(all, some_wait, takes_all_, now_ns);
+    checking_ps_.unlock();
     if (some_wait) pace_.judged(ps_.amiss());
     if (n == 0) return;
     const auto needs_idle_m = [](const p_watch::candidate& c) { return c.reason != p_watch::why::surplus; };
-    const auto heirs = static_cast<uint32_t>(std::count_if(all, all + n, needs_idle_m));
+    const auto targets = static_cast<uint32_t>(std::count_if(all, all + n, needs_idle_m));
     const bool stops = s.stopping.load(relaxed);  // relaxed: a look. An M that is made then ends at once
-    if (!stops && !ensure_idle_ms(heirs)) pace_.within(spare_ns);
-    looking_.lock();
+    if (!stops && !ensure_idle_ms(targets)) pace_.within(spare_ns);
+    checking_ps_.lock();
     retake(all, n);
-    looking_.unlock();
+    checking_ps_.unlock();
 }
 
 // Nothing is queued. If no M polls, events depend on the monitor, and timers, because no M has an
 // alarm.
 void monitor::poll_for_others(int64_t now_ns) noexcept {
-    const bool needed = no_m_looks(home_->idle);
+    const bool needed = no_m_scans(home_->idle);
     pace_.poll(needed);
     if (needed) pace_.within(std::max(earliest_deadline(*home_) - now_ns, int64_t{0}));
 }
 
 void monitor::watch_memory() noexcept {
     watches_memory_.store(true, release);  // pairs with trim
-    look_soon();
+    scan_soon();
 }
 
 void monitor::trim(int64_t now_ns) noexcept {
@@ -288,7 +288,7 @@ void monitor::follow_cpus(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     const uint32_t n = std::min(os::usable_cpus(), procs_max);
     s.cpus.store(n, relaxed);                   // relaxed: a number
-    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs looks again
+    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs checks again
     const uint32_t procs = procs_within(s.threads_max, n);
     if (procs == s.ps.in_use()) return;
     try {
@@ -372,7 +372,7 @@ void monitor::retake(const p_watch::candidate* all, uint32_t n) noexcept {
     }
     if (!any) return;
     const bool fenced = fence_for_retake(s);
-    M* heirs = nullptr;
+    M* targets = nullptr;
     P* surplus[p_watch::candidates_max];
     uint32_t surplus_count = 0;
     {
@@ -384,19 +384,19 @@ void monitor::retake(const p_watch::candidate* all, uint32_t n) noexcept {
                 surplus[surplus_count++] = &p;
                 continue;
             }
-            count_spinning_locked(s.idle, 1);  // on behalf of the heir
-            M* heir = take_idle_m_locked(s);
-            heir->next_p = &p;
-            heir->idle_next = heirs;
-            heirs = heir;
+            count_spinning_locked(s.idle, 1);  // on behalf of the target
+            M* target = take_idle_m_locked(s);
+            target->next_p = &p;
+            target->idle_next = targets;
+            targets = target;
         }
     }
     while (surplus_count != 0) retire_p(s, *surplus[--surplus_count]);
-    while (heirs != nullptr) {
-        M* heir = heirs;
-        heirs = heir->idle_next;
+    while (targets != nullptr) {
+        M* target = targets;
+        targets = target->idle_next;
         s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
-        wake_m(heir);
+        wake_m(target);
     }
 }
 

@@ -1,44 +1,44 @@
 // sysmon.h: the monitor: a thread without a P that ensures that no M holds up the others.
 //
-// It is near or far. Near, it looks at what the Ps do (p_watch.h), as often as monitor_pace.h says.
-// If nothing is queued for some looks, it goes far: it sleeps until the next timer, or until it is
-// called. An idle P that lacks an M (W5 of idle.h) counts as busy.
+// It is active or dormant. While active, it scans: it checks what the Ps do (p_watch.h), as often
+// as monitor_pace.h says. If nothing is queued for some scans, it goes dormant: it sleeps until the
+// next timer, or until it is called. An idle P that lacks an M (W5 of idle.h) counts as busy.
 //
 // Being called. The thread by which work begins to wait for a P (docs/sysmon.md) reads idle.wanted,
-// whose second bit says that the monitor is far:
+// whose second bit says that the monitor is dormant:
 //
 //      the monitor                                     a push by a G
-//      F1  far = true, wanted published, under the     N1  publishes the G, or the timer
-//          lock of the idle protocol                   N2  compiler fence
+//      F1  dormant = true, wanted published, under     N1  publishes the G, or the timer
+//          the lock of the idle protocol               N2  compiler fence
 //      F2  heavy fence                                 N3  reads wanted: not 0: under the lock, checks whether
-//      F3  scans all queues and timers                     anything waits for a P; if so far = false, and
-//      F4  sleeps until the earliest timer                 wakes the monitor
+//      F3  scans all queues and timers                     anything waits for a P; if so dormant = false,
+//      F4  sleeps until the earliest timer                 and wakes the monitor
 //
 // It is step 5 of idle.h with the monitor as the sleeper. A G that waits for the timer that it sets
 // leaves out N3 (L1 of idle.h). A push from g0 leaves N3 to schedule_loop(), which comes next: the
 // pushed G may be the one that runs then. External pushes have a full fence and read wanted, too.
 //
-// A call during a look must not be lost, because it may not be repeated (set_max_procs calls once):
+// A call during a scan must not be lost, because it may not be repeated (set_max_procs calls once):
 //
 //      the monitor                                     the caller
 //      C1  sleeps: returns at once if notified         T1  changes something, under the idle lock
 //      C2  wakes, notified                             T2  notifies it
 //      C3  forgets that, under the lock
-//      C4  looks
+//      C4  scans
 //
 // docs/sysmon.md says why that suffices. A reset before the sleep, as is usual with notes, would
 // lose what came since C4.
 //
-// A dump takes long, so wherever its writer (crash.h) holds no lock it calls look_meanwhile(). That
-// is safe because a look keeps its state in members, and only a sleeper does C3, so no call is
+// A dump takes long, so wherever its writer (crash.h) holds no lock it calls scan_meanwhile(). That
+// is safe because a scan keeps its state in members, and only a sleeper does C3, so no call is
 // forgotten. No write of a report may block, and other reports wait for a slow reader for 10 ms.
 //
-// Rejected: a fixed period, a timer signal, Ms that look, a call at every push: docs/sysmon.md.
+// Rejected: a fixed period, a timer signal, Ms that scan, a call at every push: docs/sysmon.md.
 //
-// Invariants: I1. While work is queued, no P is idle and no M spins: the monitor is near or about
+// Invariants: I1. While work is queued, no P is idle and no M spins: the monitor is active or about
 //                 to be, or the M that pushed is on g0 or in the runtime.
 //             I2. idle_state::monitor changes under the idle lock.
-// Locks:      looking_, then the idle lock.
+// Locks:      checking_ps_, then the idle lock.
 // See:        docs/sysmon.md, docs/retake.md
 #pragma once
 
@@ -71,7 +71,7 @@ public:
     static constexpr int64_t spare_ns = 50'000;  // until a new thread is there
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep without a heavy fence
-    static constexpr int64_t cpus_ns = 1'000'000'000;   // between looks at affinity and quota
+    static constexpr int64_t cpus_ns = 1'000'000'000;   // between checks of affinity and quota
     static constexpr int64_t trim_part_ns = 500'000;    // of trimming without a pause
     static constexpr int64_t trim_pause_ns = 500'000;
     static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
@@ -97,24 +97,24 @@ public:
 
     void set_reports(bool reports) noexcept { reports_.store(reports, relaxed); }  // relaxed: as above
 
-    // Requires: it was taken out of far.
+    // Requires: it was made active.
     void wake() noexcept { called_.wake(); }
 
-    void look_soon() noexcept;
+    void scan_soon() noexcept;
 
-    // idle.monitor.watches_deadlock has been set while it was far.
+    // idle.monitor.watches_deadlock has been set while it was dormant.
     void watch_deadlock() noexcept { wake(); }
 
     // Makes it give back memory until that is over: trim.h. Requires: the idle lock is not held.
     void watch_memory() noexcept;
 
-    // Waits for looks that have begun. After that the monitor does not look at an M that holds no
-    // P. Not called by the monitor while it looks.
-    void await_look() noexcept;
+    // Waits for checks of the Ps that have begun. After that the monitor does not access an M that
+    // holds no P. Not called by the monitor while it checks them.
+    void await_check() noexcept;
 
-    // By its own thread within a long task, holding no lock: looks, if it is time. False: it must
+    // By its own thread within a long task, holding no lock: scans, if it is time. False: it must
     // end, and was told so parting_ns ago.
-    [[nodiscard]] bool look_meanwhile() noexcept;
+    [[nodiscard]] bool scan_meanwhile() noexcept;
 
     [[nodiscard]] bool has_begun() const noexcept { return tid() != 0; }
 
@@ -125,25 +125,25 @@ public:
 
     // What it has done, for stats.
     struct {
-        atomic<uint64_t> looks{0}, retakes_blocked{0}, retakes_burning{0}, retakes_in_call{0}, late{0};
+        atomic<uint64_t> scans{0}, retakes_blocked{0}, retakes_burning{0}, retakes_in_call{0}, late{0};
     } count;
 
     // Which CPUs the holders of Ps are on.
     placement spread;
 
 private:
-    struct far_sleep;
+    struct dormant_sleep;
 
     static void* run(void* self) noexcept;
     void loop() noexcept;
-    bool go_far() noexcept;
-    [[nodiscard]] bool plan_far_sleep(far_sleep& plan, int64_t now_ns) noexcept;
-    bool stay_near() noexcept;
+    bool go_dormant() noexcept;
+    [[nodiscard]] bool plan_dormant_sleep(dormant_sleep& plan, int64_t now_ns) noexcept;
+    bool stay_active() noexcept;
     void begin_watch_if_asked_locked(int64_t now_ns) noexcept;
     void watch_for_deadlock(int64_t now_ns) noexcept;
     [[nodiscard]] bool is_to_end() noexcept;
-    void look_on_time(int64_t now_ns) noexcept;
-    void look(int64_t now_ns) noexcept;
+    void scan_on_time(int64_t now_ns) noexcept;
+    void scan(int64_t now_ns) noexcept;
     void poll_for_others(int64_t now_ns) noexcept;
     void ask_for_m_again(int64_t now_ns) noexcept;
     void retake(const p_watch::candidate* all, uint32_t count) noexcept;
@@ -158,12 +158,12 @@ private:
     monitor_pace pace_;
     p_watch ps_{pace_};
     deadlock_watch deadlock_;
-    int64_t planned_ns_ = never;  // when this look was due
+    int64_t planned_ns_ = never;  // when this scan was due
     int64_t end_by_ns_ = never;   // set in a report, once it must end
     int64_t trim_at_ns_ = never;  // when the next part is due; never: not asked for
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
-    bool takes_all_ = false;  // with RUN_DEBUG=retake=always, at each second look
+    bool takes_all_ = false;  // with RUN_DEBUG=retake=always, at each second scan
 
     bool ending_ = false;  // guarded by the idle lock
     bool started_ = false;
@@ -178,11 +178,11 @@ private:
     atomic<bool> watches_memory_{false};  // called for that, not seen yet
     atomic<int> tid_{0};
     note called_;
-    spin_lock looking_;  // held while it looks at Ms
+    spin_lock checking_ps_;  // held while it checks Ms
 };
 
-// N3: calls the monitor of s if it is far and work has begun to wait for a P. Called by the thread
-// that turns an idle P or a spinning M into a running G, or, through after_push(), pushes.
+// N3: calls the monitor of s if it is dormant and work has begun to wait for a P. Called by the
+// thread that turns an idle P or a spinning M into a running G, or, through after_push(), pushes.
 // Requires: the idle lock is not held.
 void call_monitor(scheduler& s) noexcept;
 

@@ -22,30 +22,30 @@ using test::eventually;
 
 class Sysmon : private test::calm, public ::testing::Test {
 protected:
-    // A look that gives memory back would hide one that is lost.
+    // A scan that gives memory back would hide one that is lost.
     Sysmon()
         : rt_({.procs = 1, .memory_idle = runtime_options::keep_memory}),
           s_(rt_.run([] { return current_m()->home; })) {}
 
-    [[nodiscard]] uint64_t looks() const { return s_->sysmon.count.looks.load(relaxed); }  // relaxed: a look
+    [[nodiscard]] uint64_t scans() const { return s_->sysmon.count.scans.load(relaxed); }  // relaxed: a look
 
-    // Until it sleeps and is not about to look for another reason.
-    void wait_until_far() {
+    // Until it sleeps and is not about to scan for another reason.
+    void wait_until_dormant() {
         eventually([this] {
             const idle_guard held(s_->idle);
-            return s_->idle.monitor.far;
+            return s_->idle.monitor.dormant;
         });
-        os::sleep_ns(monitor_pace::soon_ns + monitor_pace::soon_ns / 2);  // called sooner again, it would stay near
+        os::sleep_ns(monitor_pace::soon_ns + monitor_pace::soon_ns / 2);  // called sooner again, it would stay active
     }
 
-    // The first look may not see what the second call is about.
-    void call_during_a_look() {
-        wait_until_far();
-        uint64_t before = looks();
-        s_->sysmon.look_soon();
-        for (const uint64_t none = before; before == none;) before = looks();
-        s_->sysmon.look_soon();
-        eventually([&] { return looks() > before; });
+    // The first scan may not see what the second call is about.
+    void call_during_a_scan() {
+        wait_until_dormant();
+        uint64_t before = scans();
+        s_->sysmon.scan_soon();
+        for (const uint64_t none = before; before == none;) before = scans();
+        s_->sysmon.scan_soon();
+        eventually([&] { return scans() > before; });
     }
 
     runtime rt_;
@@ -53,13 +53,13 @@ protected:
 };
 
 TEST_F(Sysmon, RescansForACallThatBeginsDuringItsScan) {
-    for (int i = 0; i < 50; ++i) call_during_a_look();
+    for (int i = 0; i < 50; ++i) call_during_a_scan();
 }
 
 // Only the M that runs could poll, so the monitor is called for that again and again.
 TEST_F(Sysmon, ScansRarelyWhilePolledRequestsArrive) {
-    auto [near, far] = net::unix_stream::pair();
-    rt_.go([s = std::move(far)]() mutable {
+    auto [client, server] = net::unix_stream::pair();
+    rt_.go([s = std::move(server)]() mutable {
         char b[1];
         while (s.read_some(b) != 0) s.write_all(b);
     });
@@ -68,19 +68,19 @@ TEST_F(Sysmon, ScansRarelyWhilePolledRequestsArrive) {
         int answered = 0;
         for (; os::monotonic_ns() < end_ns; ++answered) {
             char b[1] = {'x'};
-            near.write_all(b);
-            EXPECT_EQ(near.read_some(b), 1U);
+            client.write_all(b);
+            EXPECT_EQ(client.read_some(b), 1U);
             os::sleep_ns(500'000);
         }
         return answered;
     };
-    EXPECT_GT(ask_for(100'000'000), 0);  // until it has been called, and was far in between
-    const uint64_t before = looks();
+    EXPECT_GT(ask_for(100'000'000), 0);  // until it has been called, and was dormant in between
+    const uint64_t before = scans();
     const int64_t begin_ns = os::monotonic_ns();
     EXPECT_GT(ask_for(300'000'000), 0);
     const auto periods = static_cast<uint64_t>((os::monotonic_ns() - begin_ns) / netpoll::stale_ns);
-    EXPECT_LE(looks() - before, 3 * periods);
-    near.close();
+    EXPECT_LE(scans() - before, 3 * periods);
+    client.close();
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     all.changing_.unlock();
     follow_procs(s, before, n);
     if (n > before) wake_for_outside(s, procs_max);
-    s.sysmon.look_soon();
+    s.sysmon.scan_soon();
 }
 
 void retire_p(scheduler& s, P& p) noexcept {

@@ -69,8 +69,8 @@ static void queues_and_threads_are_counted(void) {
 }
 
 // The main green thread computes until another one has run. That takes a retake, so the monitor has
-// made a check.
-static void looks_are_counted(void) {
+// scanned.
+static void scans_are_counted(void) {
     int done = 0;
     CHECK_OK(run_spawn(count, &done));
     while (load(&done) == 0) {}
@@ -191,7 +191,7 @@ static void statuses_have_texts(void) {
 int main(void) {
     RUN_EVERYWHERE(counts_are_filled_in);
     if (!in_storm()) RUN_TEST(queues_and_threads_are_counted);
-    in_scheduler(1, looks_are_counted);
+    in_scheduler(1, scans_are_counted);
     in_scheduler(2, latencies_lie_in_buckets);
     RUN_EVERYWHERE(a_dump_names_them_and_where_they_were_started);
     in_scheduler(1, a_dump_shows_main_on_its_own_stack);

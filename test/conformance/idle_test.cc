@@ -140,7 +140,7 @@ TEST_F(Idle, AnIdleProcessDoesNotWakeUp) {
 
 // The monitor wakes up to search for a deadlock, unless that is disabled.
 TEST_F(Idle, AnIdleMainDoesNotWakeUp) {
-    const environment_variable no_looks("RUN_DEBUG", "deadlock=0");
+    const environment_variable no_checks("RUN_DEBUG", "deadlock=0");
     const chan<int> begun;
     const chan<int> never;
     const new_threads threads;

@@ -206,11 +206,11 @@ TEST_P(MemoryAfterBurst, IsNotReturnedUnderAnOscillatingLoad) {
 TEST_P(MemoryAfterBurst, IsKeptIfConfigured) {
     runtime rt(with(runtime_options::keep_memory));
     rt.run([&] { burst(scaled(2'000), 0); });
-    const uint64_t looks = rt.stats().monitor_looks;
+    const uint64_t scans = rt.stats().monitor_looks;
     sleep_for(50ms);
     EXPECT_EQ(rt.stats().stack_bytes_trimmed, 0U);
     EXPECT_EQ(rt.stats().g_bytes_trimmed, 0U);
-    EXPECT_GE(rt.stats().monitor_looks, looks);
+    EXPECT_GE(rt.stats().monitor_looks, scans);
 }
 
 // The monitor gives the memory back and then sleeps for good.

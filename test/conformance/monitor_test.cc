@@ -22,12 +22,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Calm: in a storm the monitor always looks.
+// Calm: in a storm the monitor always scans.
 class Monitor : private calm, public procs_test {
 protected:
-    // How often the monitor looks while body runs, after it has had time to stop looking.
+    // How often the monitor scans while body runs, after it has had time to go dormant.
     template <typename F>
-    uint64_t looks_during(F&& body) {
+    uint64_t scans_during(F&& body) {
         eventually([this] {
             const uint64_t before = rt().stats().monitor_looks;
             std::this_thread::sleep_for(20ms);
@@ -49,13 +49,13 @@ protected:
 
 WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
 
-// Periodic looks, even at 10 ms intervals, would number 30 or more in this time.
+// Periodic scans, even at 10 ms intervals, would number 30 or more in this time.
 constexpr auto while_nothing_happens = 300ms;
-constexpr uint64_t few_looks = 5;
+constexpr uint64_t few_scans = 5;
 
 TEST_P(Monitor, DoesNotScanAnIdleRuntime) {
     rt().run([] { weft::yield(); });
-    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
+    EXPECT_LE(scans_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_scans);
     expect_nothing_was_taken();
 }
 
@@ -82,7 +82,7 @@ TEST_P(Monitor, RetakesNothingWhileNoGIsRunnable) {
         });
     }
     eventually([&] { return began == procs(); });
-    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
+    EXPECT_LE(scans_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_scans);
     over = true;
     rt().drain();
 }
@@ -92,18 +92,18 @@ TEST_P(Monitor, RetakesNothingWhileNoGIsRunnable) {
 TEST_P(Monitor, ASleepWakesNoOtherThread) {
     constexpr unsigned sleeps = 20;
     uint64_t wakes = 0;
-    const uint64_t looks = looks_during([&] {
+    const uint64_t scans = scans_during([&] {
         rt().run([&] {
             const uint64_t before = rt().stats().wakes;
             for (unsigned i = 0; i < sleeps; ++i) sleep_for(20ms);
             wakes = rt().stats().wakes - before;
         });
     });
-    EXPECT_LE(looks, sleeps / 2);
+    EXPECT_LE(scans, sleeps / 2);
     EXPECT_LE(wakes, sleeps / 4);
 }
 
-// A timer far in the future is no reason to look earlier.
+// A timer far in the future is no reason to scan earlier.
 TEST_P(Monitor, SleepsUntilATimerIsDue) {
     std::atomic<bool> over = false;
     std::atomic<bool> fired = false;
@@ -116,7 +116,7 @@ TEST_P(Monitor, SleepsUntilATimerIsDue) {
         });
     }
     eventually([&] { return began == procs(); });
-    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
+    EXPECT_LE(scans_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_scans);
     // A near one fires: the hogs do not delay it.
     timer soon = rt().async([&] { return after_func(30ms, [&] { fired = true; }); }).get();
     eventually([&] { return fired.load(); });

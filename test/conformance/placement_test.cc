@@ -109,7 +109,7 @@ protected:
 TEST_F(PlacementOff, MovesNoThread) {
     for (int i = 0; i < 50; ++i) {
         crowd();
-        std::this_thread::sleep_for(1ms);  // ten looks' time in all; there is no event to wait for
+        std::this_thread::sleep_for(1ms);  // the time of ten checks in all; there is no event to wait for
     }
     EXPECT_EQ(rt_->stats().threads_moved, 0U);
 }

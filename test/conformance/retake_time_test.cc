@@ -78,7 +78,7 @@ TEST_P(RetakeTime, AHogKeepsItsPForASlice) {
     });
 }
 
-// A blocked hog: the monitor's next look, its allowance of 0.2 ms, and one more look to make sure.
+// A blocked hog: the monitor's next scan, its allowance of 0.2 ms, and one more scan to make sure.
 TEST_P(RetakeTime, ABlockedGLosesItsPSooner) {
     expect_best_within(5ms, [](const leash& l) {
         pollfd until{.fd = l.fd(), .events = POLLIN, .revents = 0};

@@ -111,7 +111,7 @@ private:
     static std::unique_ptr<runtime> make(unsigned procs) {
         ::setenv("RUN_MAX_THREADS", "8", 1);  // NOLINT(concurrency-mt-unsafe): before the threads of the test
         auto rt = std::make_unique<runtime>(runtime_options{.procs = procs});
-        ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
+        ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not read it
         return rt;
     }
 
@@ -278,7 +278,7 @@ TEST(ThreadLimitOfOne, GreenThreadsRunOneAfterTheOther) {
     for (const char* limit : {"1", "2"}) {
         ::setenv("RUN_MAX_THREADS", limit, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
         runtime rt({.procs = 2});
-        ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
+        ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not read it
         std::atomic<int> finished = 0;
         for (int i = 0; i < 20; ++i) {
             rt.go([&, i] {

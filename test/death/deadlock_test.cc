@@ -253,7 +253,7 @@ TEST_F(Deadlock, IsReportedWhenAPinnedGreenThreadEndsLast) {
 }
 
 // Returns whether the monitor watches for a deadlock: deadlock_watch.h.
-bool looks_are_the_monitors() {
+bool monitor_watches() {
     weft::detail::idle_state& idle = weft::detail::current_m()->home->idle;
     const weft::detail::idle_guard held(idle);
     return idle.monitor.watches_deadlock;
@@ -271,7 +271,7 @@ TEST_F(Deadlock, ReportsAServerWithoutClients) {
                         });
                         eventually([&] {
                             for (int i = 0; i < 100; ++i) requests.recv();
-                            return looks_are_the_monitors();
+                            return monitor_watches();
                         });
                         enough = true;
                         blocking([&] { client.join(); });

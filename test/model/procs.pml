@@ -19,7 +19,7 @@
  *   down    D1  the idle lock: procs = n; dying = the Ps of [n, old); the idle ones leave the idle list, and belong to the
  *               caller; publish
  *           D2  those are emptied: E1 to E3
- *           D3  the others are asked to hurry, and the monitor is told to come near
+ *           D3  the others are asked to hurry, and the monitor is told to become active
  *           D4  waits (parks, as any wait: its own P may be one of them) until dying == 0, or the runtime stops
  *
  * An M that reaches g0 with a P of index >= procs empties it, and continues without one, by the
@@ -36,7 +36,7 @@
  *               global queues. Caches: to the pools
  *           E3  the idle lock: the owner word = 0, not while a thief holds it; dead; --dying, and the caller of the change
  *               is notified
- *           E4  as after an external push: full fence; the monitor is called if it is far, and an M is woken unless one
+ *           E4  as after an external push: full fence; the monitor is called if it is dormant, and an M is woken unless one
  *               spins. It is not like a push from g0, because this M runs no green thread next
  *
  * Ms. m->p of an M that has lost its P may be dead: take_back_p prefers it only if it is idle.
@@ -357,7 +357,7 @@ end:
     :: atomic { retakes > 0 && QUEUED && idle_ps == 0 && spinning == 0 && (TO_BE_RETAKEN(0) || TO_BE_RETAKEN(1)) && LOCK;
            retakes--;
            n = (TO_BE_RETAKEN(0) -> 0 : 1);
-           ms_without_p++; take_m();                   /* an heir; without one the P stays where it is */
+           ms_without_p++; take_m();                   /* a target; without one the P stays where it is */
            if
            :: m != NONE -> owner[n] = NONE; spinning++; next_p[m] = n; told[m] = true; m = NONE; PUBLISH_WANTED
            :: else -> ms_without_p--

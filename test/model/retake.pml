@@ -181,17 +181,17 @@ inline free_word(n) {
 #endif
 
 inline take_idle_m() {
-    heir = 0;
-    do :: heir < NM && !asleep[heir] -> heir++ :: else -> break od;
-    if :: heir < NM -> asleep[heir] = false :: else -> heir = NONE fi
+    target = 0;
+    do :: target < NM && !asleep[target] -> target++ :: else -> break od;
+    if :: target < NM -> asleep[target] = false :: else -> target = NONE fi
 }
 
-inline hand_over(n) { assert(next_p[heir] == NONE); next_p[heir] = n; heir = NONE }
+inline hand_over(n) { assert(next_p[target] == NONE); next_p[target] = n; target = NONE }
 
 #define SOMEBODY_SLEEPS (asleep[0] || asleep[1] || asleep[NM - 1])
 
 proctype M(byte m) {
-    byte variable, value, seen, p = NONE, heir = NONE;
+    byte variable, value, seen, p = NONE, target = NONE;
     bool has = false;
 
     if
@@ -272,17 +272,17 @@ sleeps: /* Without a P, in the runtime. */
 }
 
 #ifdef MUTANT_NO_HEIR
-#define HEIR_THERE true
+#define TARGET_THERE true
 #else
-#define HEIR_THERE SOMEBODY_SLEEPS
+#define TARGET_THERE SOMEBODY_SLEEPS
 #endif
-#define WAITS(q) (run_next[q] != 0 && owner[q] != NONE && !in_runtime[owner[q]] && HEIR_THERE)
+#define WAITS(q) (run_next[q] != 0 && owner[q] != NONE && !in_runtime[owner[q]] && TARGET_THERE)
 
 proctype monitor() {
-    byte m = NONE, q, heir = NONE, variable, value, n;
+    byte m = NONE, q, target = NONE, variable, value, n;
     bool outside;
 
-look:
+scan:
     if
     :: atomic { WAITS(0) -> q = 0; m = owner[q] }
 #if NP > 1
@@ -291,7 +291,7 @@ look:
     fi;
     if
     :: atomic { owner[q] == m && !asked[q] -> retake[q] = true }                        /* R1 */
-    :: atomic { owner[q] != m -> m = NONE; goto look }
+    :: atomic { owner[q] != m -> m = NONE; goto scan }
     fi;
 #if !defined(MUTANT_NO_FENCE) && !defined(FULL_FENCE)
     do                                                                                  /* R2 */
@@ -301,7 +301,7 @@ look:
 #endif
     atomic { LOCK };
     if
-    :: atomic { !HEIR_THERE -> retake[q] = false; UNLOCK; m = NONE; goto look }
+    :: atomic { !TARGET_THERE -> retake[q] = false; UNLOCK; m = NONE; goto scan }
     :: else
     fi;
 #ifdef MUTANT_NOT_LOOKED
@@ -315,32 +315,32 @@ look:
     atomic {                                                                            /* R4 */
         if
 #ifdef MUTANT_PLAIN_FLAG
-        :: outside && owner[q] == m && !asked[q] -> heir = m
+        :: outside && owner[q] == m && !asked[q] -> target = m
 #elif defined(MUTANT_UNDER_A_THIEF)
-        :: outside && owner[q] == m && retake[q] -> heir = m; asked[q] = false
+        :: outside && owner[q] == m && retake[q] -> target = m; asked[q] = false
 #else
-        :: outside && owner[q] == m && retake[q] && !asked[q] -> heir = m
+        :: outside && owner[q] == m && retake[q] && !asked[q] -> target = m
 #endif
         :: else
         fi;
         if
-        :: heir == NONE && owner[q] == m -> retake[q] = false
-        :: heir != NONE -> retake[q] = false; free_word(q)
+        :: target == NONE && owner[q] == m -> retake[q] = false
+        :: target != NONE -> retake[q] = false; free_word(q)
         :: else
         fi
     };
     if
-    :: atomic { heir != NONE -> take_idle_m();                                          /* R5 */
+    :: atomic { target != NONE -> take_idle_m();                                        /* R5 */
 #ifdef MUTANT_NO_HEIR
-           if :: heir == NONE -> idle_p[q] = true :: else -> hand_over(q) fi;
+           if :: target == NONE -> idle_p[q] = true :: else -> hand_over(q) fi;
 #else
            hand_over(q);
 #endif
            UNLOCK }
-    :: atomic { heir == NONE -> UNLOCK }
+    :: atomic { target == NONE -> UNLOCK }
     fi;
-    atomic { outside = false; m = NONE; q = 0; heir = NONE };
-    goto look
+    atomic { outside = false; m = NONE; q = 0; target = NONE };
+    goto scan
 }
 
 #if THIEVES > 0
@@ -385,7 +385,7 @@ proctype hurrier() {
 #if WAKES > 0
 /* Work for an idle P. */
 proctype waker() {
-    byte n = WAKES, heir = NONE, q = 0;
+    byte n = WAKES, target = NONE, q = 0;
     do
     :: atomic { n > 0 && (idle_p[0] || idle_p[NP - 1]) && SOMEBODY_SLEEPS && LOCK;
            n--;

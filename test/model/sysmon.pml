@@ -1,5 +1,5 @@
-/* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/monitor/sysmon.h: no work
- * waits for a P while all compute and the monitor sleeps without a timeout.
+/* sysmon.pml: the monitor goes dormant, F1 to F4 against N1 to N3 of src/monitor/sysmon.h: no
+ * work waits for a P while all compute and the monitor sleeps without a timeout.
  *
  * There is one process for each P, whichever M holds it. Green threads are counts. A running one
  * pushes, sets a timer and continues or waits for it, ends, or computes for ever. On g0 it fires
@@ -11,7 +11,7 @@
  * (take_back_p); WAKES bounds how often. That M need not find anything, because the property
  * says nothing while a P is idle. A P that is handed off for a blocking call counts as spinning
  * until no thread turns out to be available; its M then has it back, and calls the monitor.
- * While the monitor is near, it may retake a P from a green thread that computes, and hand it to
+ * While the monitor is active, it may retake a P from a green thread that computes, and hand it to
  * another M. An idle P that is about to get a new M also counts as spinning until no thread
  * turns out to be available. It then lacks an M, and counts as absent until a P is given up.
  *
@@ -24,11 +24,11 @@
  * instructions and full fences empty the thread's own buffer, the heavy fence those of all
  * threads, one after the other.
  *
- * Time. How long the monitor stays near is a free choice once it has seen nothing queued. When
- * it is far, it is woken by a call, by the deadline that it knows, or soon, if it has decided
- * so.
+ * Time. How long the monitor stays active is a free choice once it has seen nothing queued. When
+ * it is dormant, it is woken by a call, by the deadline that it knows, or soon, if it has
+ * decided so.
  *
- * A change of the number of Ps (look_soon) must reach the monitor whatever else happens: C1 to
+ * A change of the number of Ps (scan_soon) must reach the monitor whatever else happens: C1 to
  * C4 against T1 and T2. It occurs once, or twice.
  *
  * Checked, when nothing can move: nothing is queued and no timer is due while no P is idle (or
@@ -85,7 +85,7 @@
 #define LACKS 0         /* times that an idle P needs a new M, and no thread is available */
 #endif
 #ifndef CHANGES
-#define CHANGES 0       /* times that look_soon is called */
+#define CHANGES 0       /* times that scan_soon is called */
 #endif
 #ifndef RETAKES
 #define RETAKES 0
@@ -111,23 +111,23 @@ byte pushes = NPUSH, timers = NTIMER, wakes = WAKES, retakes = RETAKES, refusals
 /* ---- idle_state, guarded by lock. */
 bool lock = false;
 byte idle_ps = NP - 1, spinning = 0;
-bool far = false, until_alarm = false, lacks = false, change = false;
+bool dormant = false, until_alarm = false, lacks = false, change = false;
 
-bool computes[NP], heir[NP];
+bool computes[NP], target[NP];
 
 /* ---- The monitor. */
 bool called = false, asleep = false;
 
 /* ---- Store buffers. */
 byte seen_idle = NP - 1, seen_spinning = 0;     /* what is read without the lock */
-bool seen_far = false, seen_lacks = false, seen_change = false;
+bool seen_dormant = false, seen_lacks = false, seen_change = false;
 bool b_unlock[THREADS], b_timer[THREADS];
 byte b_ring[THREADS], b_global[THREADS];
 
 #define EMPTY(t)         (!b_unlock[t] && b_ring[t] == 0 && b_global[t] == 0 && !b_timer[t])
 #define LOCK(t)          (EMPTY(t) && !lock) -> lock = true
 #define UNLOCK(t)        b_unlock[t] = true
-#define OWN_FAR(t)       (b_unlock[t] -> WANTED : seen_far)
+#define OWN_DORMANT(t)   (b_unlock[t] -> WANTED : seen_dormant)
 
 #ifdef MUTANT_LACK_IS_IDLE
 #define NO_IDLE(n, l) (n == 0)
@@ -136,13 +136,13 @@ byte b_ring[THREADS], b_global[THREADS];
 #endif
 
 #ifdef MUTANT_ONLY_WHILE_BUSY
-#define WANTED (far && idle_ps == 0 && spinning == 0)
+#define WANTED (dormant && idle_ps == 0 && spinning == 0)
 #else
-#define WANTED far
+#define WANTED dormant
 #endif
 
 inline free_lock(t) {
-    seen_idle = idle_ps; seen_spinning = spinning; seen_far = WANTED; seen_lacks = lacks; seen_change = change;
+    seen_idle = idle_ps; seen_spinning = spinning; seen_dormant = WANTED; seen_lacks = lacks; seen_change = change;
     lock = false; b_unlock[t] = false
 }
 
@@ -165,7 +165,7 @@ end:
 
 /* anything_to_do, except timers. Sets found. The lock, or the fence, has drained the thread's
    own buffer. */
-inline look() {
+inline scan() {
     found = (global_queue > 0);
     do
     :: atomic { i < NP && !found -> found = (ring[i] > 0); i++ }
@@ -176,17 +176,17 @@ inline look() {
 inline call_monitor(t) {
     atomic { LOCK(t); found = false };
     if
-    :: far && NO_IDLE(idle_ps, lacks) && spinning == 0 ->
+    :: dormant && NO_IDLE(idle_ps, lacks) && spinning == 0 ->
 #ifdef MUTANT_TIMERS_FIRST
            found = (timer != 0 && !until_alarm);
-           if :: !found -> look() :: else fi
+           if :: !found -> scan() :: else fi
 #else
-           look();
+           scan();
            if :: timer != 0 && !until_alarm -> found = true :: else fi      /* last: Leaving, in idle.h */
 #endif
     :: else
     fi;
-    atomic { if :: found -> far = false :: else fi; UNLOCK(t) };
+    atomic { if :: found -> dormant = false :: else fi; UNLOCK(t) };
     if
     :: found -> atomic { EMPTY(t) -> called = true; found = false }
     :: else
@@ -197,7 +197,7 @@ inline call_monitor(t) {
 inline after_push(t) {
 #ifndef MUTANT_SILENT_PUSH
     if
-    :: OWN_FAR(t) -> call_monitor(t)
+    :: OWN_DORMANT(t) -> call_monitor(t)
     :: else
     fi
 #else
@@ -299,7 +299,7 @@ execute:
 #endif
 #ifndef MUTANT_SILENT_G0
     if
-    :: OWN_FAR(me) -> call_monitor(me)
+    :: OWN_DORMANT(me) -> call_monitor(me)
     :: else
     fi;
 #endif
@@ -342,7 +342,7 @@ running:
     :: goto g0                              /* the green thread ends */
     :: computes[me] = true; break           /* or never returns */
     od;
-    atomic { heir[me] -> heir[me] = false; spins = true; goto g0 }
+    atomic { target[me] -> target[me] = false; spins = true; goto g0 }
 }
 
 #if NOUT > 0
@@ -355,7 +355,7 @@ proctype outside() {
            EMPTY(OUTSIDE);
 #ifndef MUTANT_OUTSIDE_BLIND
            if
-           :: OWN_FAR(OUTSIDE) -> call_monitor(OUTSIDE)
+           :: OWN_DORMANT(OUTSIDE) -> call_monitor(OUTSIDE)
            :: else
            fi
 #endif
@@ -371,7 +371,7 @@ proctype changer() {
     do
     :: n > 0 ->
            atomic { LOCK(CHANGER); n--; change = true; UNLOCK(CHANGER) };       /* T1 */
-           atomic { LOCK(CHANGER); far = false; UNLOCK(CHANGER) };
+           atomic { LOCK(CHANGER); dormant = false; UNLOCK(CHANGER) };
            atomic { EMPTY(CHANGER) -> called = true }                           /* T2 */
     :: else -> break
     od
@@ -385,24 +385,24 @@ proctype clock() {
 proctype monitor() {
     byte i = 0;
     bool found = false, busy = false, alarmed = false, soon = false;
-near:
+scanning:
     if
     :: atomic { !QUEUED && timer != 2 && !seen_change }
 #if CHANGES > 0
     :: atomic { seen_change && EMPTY(MONITOR) && !lock -> lock = true; change = false; UNLOCK(MONITOR) };
-       goto near
+       goto scanning
     :: atomic { called && EMPTY(MONITOR) && !lock -> lock = true; called = false; UNLOCK(MONITOR) };   /* C1 to C3 */
-       goto near
+       goto scanning
 #endif
 #if RETAKES > 0
     :: atomic { QUEUED && retakes > 0 && idle_ps == 0 && spinning == 0 && (computes[0] || computes[NP - 1]) && EMPTY(MONITOR) && !lock ->
            lock = true; retakes--; spinning++;
            if
-           :: computes[0] -> heir[0] = true; computes[0] = false
-           :: computes[NP - 1] -> heir[NP - 1] = true; computes[NP - 1] = false
+           :: computes[0] -> target[0] = true; computes[0] = false
+           :: computes[NP - 1] -> target[NP - 1] = true; computes[NP - 1] = false
            fi;
            UNLOCK(MONITOR) };
-       goto near
+       goto scanning
 #endif
     fi;
 
@@ -413,7 +413,7 @@ near:
         skip
 #endif
     };
-    atomic { until_alarm = (timer != 0 && NO_IDLE(idle_ps, lacks) && spinning == 0); far = true; UNLOCK(MONITOR) };
+    atomic { until_alarm = (timer != 0 && NO_IDLE(idle_ps, lacks) && spinning == 0); dormant = true; UNLOCK(MONITOR) };
 #ifndef MUTANT_NO_HEAVY_FENCE
     EMPTY(MONITOR);                                                             /* F2 */
     do
@@ -427,7 +427,7 @@ near:
     if
     :: busy ->
 #ifndef MUTANT_NO_LAST_LOOK
-           look();
+           scan();
            atomic { soon = found; found = false };
 #endif
 #ifndef MUTANT_DEADLINE_FORGOTTEN
@@ -443,8 +443,8 @@ near:
     :: alarmed && rang
     fi;
     atomic { LOCK(MONITOR); asleep = false; called = false };                    /* C3 */
-    atomic { alarmed = false; soon = false; far = false; UNLOCK(MONITOR) };
-    goto near
+    atomic { alarmed = false; soon = false; dormant = false; UNLOCK(MONITOR) };
+    goto scanning
 }
 
 active proctype end() {
