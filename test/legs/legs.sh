@@ -216,6 +216,7 @@ leg_clang() {
     need "${base_packages[@]}" "${clang_packages[@]}"
     local options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF -DWEFT_PRECOMPILE=OFF)
     if is_full; then
+        options+=("$quickly_compiled")
         build_step clang && ctest_step clang -LE '^(budget|example|house|soak|under_storm)$'
     else
         build_step clang {exceptions,instrumented,instrumented_loops,storm}_tests &&
@@ -223,13 +224,20 @@ leg_clang() {
     fi
 }
 
+# For legs that are about compilers: half of the time that tests take to compile. Library and
+# examples are optimized as always.
+quickly_compiled=-DWEFT_TEST_OPTIMIZATION=-O0
+
 # Without precompiled headers, and with a library whose headers include few others, a missing
 # include fails.
 leg_libcxx() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
     local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument 01_hello 02_ping_pong)
     is_full || options+=(-DWEFT_TEST_TOGETHER=OFF)
-    ! is_full || targets=(all)
+    if is_full; then
+        options+=("$quickly_compiled")
+        targets+=(examples/all {unit,conformance,exceptions,storm}_tests)
+    fi
     build_step libcxx "${targets[@]}" && step "headers" python3 test/house/headers.py --work build/headers --jobs "$jobs" || return 1
     if is_full; then
         ctest_step libcxx -L '^(unit|conformance|exceptions|storm|example)$'
@@ -338,6 +346,7 @@ leg_modes() {
 # The choice does not depend on the compiler.
 suites_step() {
     local -x GTEST_FILTER="-*/P1:*/P64"
+    options+=("$quickly_compiled")
     build_step "$1" weft examples/all {unit,conformance}_tests && ctest_step "$1" -L '^(unit|conformance|example)$'
 }
 
