@@ -18,11 +18,10 @@ namespace weft::detail {
 
 namespace {
 
-// True if w is on a queue. Without the queue's lock it may leave, but not enter: its G does not
-// run.
+// Without the queue's lock, w may leave but not enter: its G does not run.
 bool is_linked(const waiter& w) noexcept { return w.queue.peek() != nullptr; }
 
-// Unlinks w. False: it was not linked.
+// False: w was not linked.
 bool unlink(waiter& w) noexcept {
     if (!is_linked(w)) return false;
     const uint32_t bits = w.lock->lock_bits();
@@ -32,14 +31,12 @@ bool unlink(waiter& w) noexcept {
     return linked;
 }
 
-// Waits for the external thread that has claimed g and touches its frame, until it makes g
-// runnable.
+// Waits until the external thread that has claimed g, and touches its frame, makes it runnable.
 void await_waker(const G& g) noexcept {
     for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
 }
 
-// For a g that waits in several queues, or also for a deadline or cancellation. first: its first
-// waiter. True: g was served.
+// For a g whose first waiter has a claim word. True: g was served.
 bool unlink_claimed(G& g, waiter& first) noexcept {
     bool must_ready = false;
     const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
@@ -50,7 +47,7 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
-// first is of a select that was served. If by a file's edge, another waiter may have to act on it.
+// The select of `first` was served. If by a file's edge, another waiter may have to act on it.
 void pass_edge_on(waiter& first) noexcept {
     for (waiter* w = &first; w != nullptr; w = w->also) {
         if (first.claim != nullptr && w->which != first.claim->winner()) continue;
@@ -60,13 +57,12 @@ void pass_edge_on(waiter& first) noexcept {
     }
 }
 
-// Unlinks g from surviving objects. g may be linked, not linked, or claimed by an external thread
-// that will hand over and make it runnable. Touches an object only while g is linked to it: others
-// may be gone.
+// Unlinks g, or waits for the external thread that has claimed it. Touches an object only while g
+// is linked to it: others may be gone.
 void unlink_waiter(G& g) noexcept {
-    const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
+    const g_state state = g.state.load(acquire);  // pairs with set_state
     if (state == g_state::dead) return;
-    // A runnable G that has not run since may be linked: its wait timed out.
+    // A runnable G may be linked: its wait timed out.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
     // First: a mutex may be destroyed once g is off its queue.
@@ -99,9 +95,8 @@ bool wait_for_external_refs(const scheduler& s, int64_t deadline_ns) noexcept {
     return true;
 }
 
-// Destroys closures that never ran, and nothing on stacks. But contexts there may still be reached:
-// by a cancelled future, a stop_token, or a surviving scope. All Gs are unlinked first, because a
-// closure may own what another G waits for.
+// Keeps stacks with contexts, which a future, stop_token or scope may still reach. Unlinks all Gs
+// first, because a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
@@ -109,7 +104,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     WEFT_ASSERT(alone);
     std::size_t count = 0;
     s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
-    if (count != 0) abandoned::add(abandoned::locks);  // before closures, which may own locked objects, go
+    if (count != 0) abandoned::add(abandoned::locks);  // before closures with locked objects go
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: no other thread is left
         if ((g.traits & trait::contexts) != 0) {
@@ -121,8 +116,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if ((g.traits & trait::recorded) != 0) drop_record(g);
         if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
     });
-    static_cast<void>(
-        wait_for_external_refs(s, never));  // threads that lend to a holder: lend() pins s while the record exists
+    static_cast<void>(wait_for_external_refs(s, never));  // lend() pins s while the record exists
     return count;
 }
 

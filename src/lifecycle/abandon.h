@@ -2,7 +2,7 @@
 //
 // A surviving object must not find such a G in its queue, and gets back what it gave to one.
 //
-// Threads: the thread that ends s, when no M runs its Gs. See: docs/runtime.md
+// Threads: the thread that ends s, when no M schedules its Gs. See: docs/runtime.md
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace weft::detail {
 
-// Some threads have not returned, and s stays: unlinks all Gs that do not run. Returns the number
-// of unfinished Gs.
+// Some threads have not returned: unlinks all Gs that do not run. Returns the number of unfinished
+// Gs.
 [[nodiscard]] std::size_t unlink_abandoned(scheduler& s) noexcept;
 
-// The same after all threads have ended. Destroys closures that never ran, labels and records.
+// The same after all threads have ended. Also destroys closures that never ran, labels and records.
 [[nodiscard]] std::size_t abandon_gs(scheduler& s) noexcept;
 
 // Waits while external threads start or wake Gs of s. False: the deadline has passed.

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::size_t g0_stack_size = 1024 * 1024;
 
-// A thread that has become a G; used by the main G, or by M0 for it.
+// Used by the main G, or by M0 for it.
 struct adopted {
-    struct stack own;  // the record of its own stack
+    struct stack own;  // record of the thread's stack
     scheduler* s = nullptr;
     scheduler* default_before = nullptr;
     M* m0 = nullptr;
@@ -53,15 +53,14 @@ void g0_main(void* argument, void* baton) {
     a.g->set_state(g_state::dead, g_state::runnable);
     m->p->now_ns = os::monotonic_ns();
     a.g->since_ns = m->p->now_ns;
-    m->picked = a.g;  // not queued, and so not stolen: its first pin is to this thread
+    m->picked = a.g;  // as in run_main
     schedule_loop(m);
-    a.leaving.lock_bits();  // waits until the main G's context is saved
+    a.leaving.lock_bits();  // step 3 of the end
     a.leaving.unlock_bits(0);
     WEFT_ASSERT(a.g->state.load(relaxed) == g_state::waiting);  // relaxed: read under the lock
     leave_g0(m, a.g);
 }
 
-// Makes a stack for g0, and a record of the main G's.
 void prepare_stacks(adopted& a) {
     int error = 0;
     struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size, 1), error);
@@ -123,7 +122,7 @@ bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->sta
 
 namespace {
 
-// Leaves the main G, and makes the caller a plain thread; the scheduler is asked to stop.
+// Steps 1 to 5 of the end.
 void leave_this_stack(adopted& a) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // g0 releases a.leaving
     end_locals();                                                            // while other Gs run
     drop_labels(*a.g);
@@ -144,7 +143,7 @@ void leave_this_stack(adopted& a) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // 
     abandon_thread(m);
 }
 
-// Frees a if its scheduler has ended; else other threads may still read the G.
+// Until its scheduler has ended, other threads may read the G.
 bool free_if_ended(adopted* a, bool ended) noexcept {
     if (ended) delete a;
     return ended;

@@ -32,7 +32,6 @@ constexpr int64_t longest_memory_idle_ns = 3'600 * sec;
 constexpr uint64_t default_threads_max = 10'000;
 constexpr std::chrono::milliseconds longest_watchdog = std::chrono::hours(365 * 24);  // longer than any process runs
 
-// The policy that RUN_STACK_POLICY names; paged by default. Reports an invalid one.
 stack_policy policy_of_environment() noexcept {
     const char* const names[] = {"paged", "fixed", "growing"};
     return static_cast<stack_policy>(static_cast<unsigned>(stack_policy::paged) +
@@ -44,8 +43,7 @@ std::size_t stack_size_of_environment(stack_policy policy) noexcept {
     return os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, usual);
 }
 
-// The signal that RUN_PREEMPT_SIGNAL names, by default the usual one. Reports an unusable one. 0:
-// none.
+// 0: no signal.
 int signal_of_environment() noexcept {
     constexpr int usual = os::default_interrupt_signal;
     const int signal = static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, usual));

@@ -21,8 +21,8 @@ namespace weft::detail {
 [[nodiscard]] uint32_t usual_procs() noexcept;
 [[nodiscard]] bool usual_procs_follow() noexcept;
 
-// Usable bytes of a default stack. The constant: if neither option nor variable is set, and stacks
-// are not fixed. The function: if no option is set.
+// Usable bytes of a default stack. The constant applies without options and variables, the function
+// without options.
 inline constexpr std::size_t default_stack_size = 256 * 1024;
 [[nodiscard]] std::size_t usual_stack_size() noexcept;
 
@@ -34,22 +34,21 @@ inline constexpr std::size_t default_stack_size = 256 * 1024;
 // The signal that interrupts marked code; 0: none.
 [[nodiscard]] int choose_signal(const runtime_options& options);
 
-// How long a G may run while others wait, in ns.
+// All times are in ns.
 [[nodiscard]] int64_t choose_slice(const runtime_options& options);
 
-// How long a G may run, or wait for a P, before a report, in ns; 0: as RUN_DEBUG says.
+// 0: as RUN_DEBUG says.
 [[nodiscard]] int64_t choose_watchdog(const runtime_options& options) noexcept;
 
-// How many ns unused memory is kept; never: for ever.
+// never: unused memory is kept for ever.
 [[nodiscard]] int64_t choose_memory_idle(const runtime_options& options);
 
-// The limit of OS threads.
 [[nodiscard]] uint32_t choose_threads_max() noexcept;
 
-// Reports on stderr if threads_max leaves no thread for blocking calls beside `wanted` Ps.
+// Warns if threads_max leaves no thread for blocking calls beside `wanted` Ps.
 void warn_of_few_threads(uint32_t threads_max, uint32_t wanted) noexcept;
 
-// How many ns a surplus thread without work stays.
+// How long a surplus thread without work stays.
 [[nodiscard]] int64_t choose_thread_idle() noexcept;
 
 }  // namespace weft::detail

@@ -39,7 +39,7 @@ constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; 
 constinit atomic<uint32_t> visitors{0};          // of the registry; handlers never wait for them
 constinit std::terminate_handler previous_terminate = nullptr;
 
-// Prints "an exception of type std::runtime_error (out of tea)". Precondition: it is caught.
+// Requires: the exception is caught.
 void print_caught_exception(report& out) noexcept {
     const std::type_info* type = abi::__cxa_current_exception_type();
     if (type == nullptr) return;
@@ -88,7 +88,7 @@ void on_fatal() noexcept {
     out.own_backtrace(frames_max);
 }
 
-// Reports a fault in the stack of hit->owner, and ends the process.
+// refused: the stack could not grow.
 [[noreturn]] void report_fault(const os::fault& f, const struct stack& hit, bool refused) noexcept {
     {
         report out(os::stderr_fd);
@@ -107,9 +107,8 @@ void on_fatal() noexcept {
     std::abort();
 }
 
-// The stack of the caller's G if it is an OS thread's own and the access at address overran it;
-// else nullptr. The system puts a guard below; above that, a fault means that the stack could not
-// grow.
+// The stack of the caller's G, if it is an OS thread's own and the access at address overran it. A
+// fault above the system's guard means that the stack could not grow.
 const struct stack* own_stack_overrun(const void* address) noexcept {
     const M* m = current_m();
     if (m == nullptr || m->g == nullptr || !is_on_own_stack(m->g)) return nullptr;
@@ -119,13 +118,12 @@ const struct stack* own_stack_overrun(const void* address) noexcept {
     return near && !os::is_readable(at) ? own : nullptr;
 }
 
-// An address in a guard belongs to the stack's G; one in a growing stack may ask for more. That G
-// keeps its runtime alive, but the search also reads stacks of others, which may end: so it is a
-// visit.
+// A fault may ask for more of a growing stack. The search is a visit, because it reads stacks of
+// other runtimes, which may end.
 bool on_fault(const os::fault& f) noexcept {
     struct search {
         const os::fault& f;
-        struct stack* hit = nullptr;  // for the report
+        struct stack* hit = nullptr;
         bool refused = false;
         bool grown = false;
     } looked{f};
@@ -149,8 +147,7 @@ bool on_fault(const os::fault& f) noexcept {
     return false;
 }
 
-// An exception that leaves a G's entry finds no handler and no frames below: the thrower's stack is
-// intact.
+// An exception that leaves a G's entry finds no handler, so the thrower's stack is intact.
 void on_terminate() {
     const M* m = current_m();
     const G* lender = lender_of(m);
@@ -192,8 +189,8 @@ void free_registry_lock() noexcept {
 
 void register_scheduler(scheduler* s) noexcept {
     registry_lock.lock();
-    s->next_registered.store(registry.load(relaxed), relaxed);  // relaxed: written under the lock, and published by it
-    registry.store(s, release);                                 // pairs with on_fault
+    s->next_registered.store(registry.load(relaxed), relaxed);  // relaxed: written under the lock
+    registry.store(s, release);                                 // pairs with visit_schedulers
     registry_lock.unlock();
 }
 
@@ -201,7 +198,7 @@ void unregister_scheduler(scheduler* s) noexcept {
     registry_lock.lock();
     atomic<scheduler*>* link = &registry;
     while (link->load(relaxed) != s) link = &link->load(relaxed)->next_registered;  // relaxed: written under the lock
-    link->store(s->next_registered.load(relaxed), release);  // relaxed: as above; pairs with on_fault
+    link->store(s->next_registered.load(relaxed), release);  // relaxed: as above; pairs with visit_schedulers
     registry_lock.unlock();
     WEFT_FULL_FENCE();                                                       // later visitors do not find it
     for (uint32_t i = 0; visitors.load(acquire) != 0; ++i) spin_backoff(i);  // pairs with visit_schedulers
@@ -285,8 +282,7 @@ bool report::write_patiently(const char* text, std::size_t size) noexcept {
     return true;
 }
 
-// Comes first, and with patience::little without a wait: an absent reader may still be. False: it
-// is.
+// Does not wait with patience::little: the reader may still be absent. False: it is absent.
 bool report::tell_what_was_left_out() noexcept {
     if (told_) return true;
     told_ = true;

@@ -1,10 +1,9 @@
 // crash.h: reports when the process dies in a green thread.
 //
-// The causes: fatal() (misuse, or a bug in weft), a fault in a stack's guard (overflow), and an
-// exception that leaves a detached green thread (std::terminate, stack intact). Reports name the G
-// and where it was started, with its stack; then the previous handler runs, or abort.
+// docs/errors.md has the causes. After a report the previous handler runs, or abort.
 //
-// Threads: any thread, in any state: reports neither allocate nor lock.
+// Threads: any thread, in any state: reports neither allocate nor lock, except to name an
+//          exception.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +25,8 @@ void install_fatal_report() noexcept;
 void register_scheduler(scheduler* s) noexcept;
 void unregister_scheduler(scheduler* s) noexcept;
 
-// Calls visit(closure, s) for each scheduler until it returns false. Unregistering waits for it: be
-// quick. Any thread except one about to unregister a scheduler; any signal handler.
+// Calls visit for each scheduler until it returns false. Unregistering waits for it: be quick. Any
+// signal handler; any thread except one about to unregister a scheduler.
 void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void* closure) noexcept;
 
 // g has overrun its stack, which has no guard.
@@ -37,10 +36,10 @@ void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void*
 // or above low, and on the stacks that s continues. Returns the count.
 int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
 
-// Writes a report's text. Fits on a signal handler's stack.
+// Fits on a signal handler's stack.
 class report {
 public:
-    // Unread output: wait, or wait for a limited time, then drop the rest and say so later. Only
+    // How long to wait for a reader before the rest is dropped; a later report says so. Only
     // `endless` makes writes that may block.
     enum class patience : uint8_t {
         endless,
@@ -51,8 +50,8 @@ public:
     static constexpr int64_t little_ns = 10'000'000;
     static constexpr int64_t stall_ns = 100'000'000;
 
-    // writer: the caller, if a monitor. It checks its processors while it waits, and in goes_on(),
-    // so it must print without a lock.
+    // writer: the caller, if a monitor. It checks its Ps while it waits and in goes_on(), so it
+    // must hold no lock.
     explicit report(int fd, patience p = patience::endless, monitor* writer = nullptr) noexcept
         : fd_(fd), patience_(p), writer_(writer), left_ns_(full_patience_ns()), out_(fd) {}
 
@@ -64,19 +63,18 @@ public:
     [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) noexcept;
     void flush() noexcept;
 
-    // Long writers call it now and then. False: the rest is dropped.
+    // For long writers. False: the rest is dropped.
     [[nodiscard]] bool goes_on() noexcept;
 
-    // One frame: "    #0 0x… symbol+0x12 (module+0x1234)".
+    // One frame: "    #0  0x… symbol (module+0x1234)".
     void frame(int index, const void* pc) noexcept;
 
-    // Writes count frames, and a mark if cut.
     void frames(const void* const* pcs, int count, bool cut) noexcept;
 
     // Writes up to max frames from fp on, which lie on s. Returns the count.
     int backtrace(const void* pc, const void* fp, const stack& s, int max) noexcept;
 
-    // Writes up to max of the caller's own frames. Not for signal handlers.
+    // Not for signal handlers.
     void own_backtrace(int max) noexcept;
 
 private:
@@ -96,7 +94,7 @@ private:
     bool gave_up_ = false;
     bool told_ = false;  // about what had been left out
     monitor* writer_;
-    int64_t left_ns_;  // time to wait that is left
+    int64_t left_ns_;  // left of the wait
     os::nonblocking_output out_;
     std::size_t used_ = 0;
     char buffer_[buffer_size];

@@ -1,5 +1,4 @@
-// crash_test.cc: reports are written completely, or as far as their patience allows, and wait no
-// longer.
+// crash_test.cc: reports are written as far as their patience allows.
 #include "lifecycle/crash.h"
 
 #include <fcntl.h>
@@ -21,7 +20,6 @@ namespace {
 
 using test::two_ends;
 
-// A pipe of one page; reads what is in it.
 two_ends small_pipe() {
     two_ends ends = two_ends::of_small_pipe();
     fcntl(ends.read_end(), F_SETFL, O_NONBLOCK);
@@ -55,7 +53,7 @@ void print_lines(report& out) {
     for (int i = 0; i < lines; ++i) out.print("%s", nth_line(i).c_str());
 }
 
-// Nothing reads during print; then a reader comes, and the next report tells it.
+// Nothing reads during print; the next report says so.
 void expect_left_out_and_told(report::patience p) {
     const two_ends to = small_pipe();
     {
@@ -78,14 +76,12 @@ TEST(Report, WithLittlePatienceDropsUnreadLines) { expect_left_out_and_told(repo
 
 TEST(Report, WhileReadDropsUnreadLines) { expect_left_out_and_told(report::patience::while_read); }
 
-// With a wait of its own for each piece, many pieces would wait long.
 TEST(Report, LittlePatienceBoundsTheWholeReport) {
     const two_ends to = small_pipe();
     std::string got;
     {
         report out(to.write_end(), report::patience::little);
         int reads = 0;
-        // A reader that takes a piece each time just before the wait ends.
         for (int i = 0; i < 100 && out.goes_on(); ++i, ++reads) {
             std::thread reader([&] {
                 os::sleep_ns(report::little_ns / 2);
@@ -100,7 +96,7 @@ TEST(Report, LittlePatienceBoundsTheWholeReport) {
     report(to.write_end(), report::patience::little).print("told\n");  // for the next test
 }
 
-// The report to a reader that reads, but more slowly than patience::little allows.
+// The reader is slower than patience::little allows.
 std::string read_slowly(report::patience p) {
     const two_ends to = small_pipe();
     std::string got;

@@ -47,7 +47,7 @@ void parse_retake(std::string_view word, std::size_t at, debug_options& options)
     }
 }
 
-// word is key=milliseconds; at: where the key ends.
+// word is key=milliseconds.
 void parse_period(std::string_view word, std::size_t at, uint32_t& ms) noexcept {
     constexpr uint64_t longest_ms = 86'400'000;
     const auto number = at == std::string_view::npos ? std::nullopt : parse_number(word.substr(at + 1));

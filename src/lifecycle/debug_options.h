@@ -1,22 +1,9 @@
 // debug_options.h: the options in RUN_DEBUG: words separated by commas, some with =value.
 //
-//     random          unspecified order is random, from a seed that is printed
-//     random=SEED     the same from that seed: repeats the draws
-//     retake=0        no retakes: docs/retake.md
-//     retake=always   as many retakes as possible, needed or not: a storm for tests
-//     placement=0     moves no thread to another CPU: docs/retake.md
-//     stack_use       measures stack use exactly: docs/stacks.md
-//     schedtrace=MS   a line on Ps, Ms and queues every MS milliseconds: docs/debugging.md
-//     scheddetail=1   with it: a line for each P, M and G
-//     dumpsignal=NAME a signal that dumps all Gs to stderr: QUIT, USR1, …, or a number
-//     watchdog=MS     reports a G that runs, or waits for a P, for longer
-//     deadlock=0      ignores deadlocks of the whole program; =strict: docs/deadlocks.md
-//     lockowners=1    mutexes know their holders, for reports
-//
 // Unknown words and invalid values are reported on stderr, and ignored.
 //
 // Threads: the thread that makes a runtime.
-// See:     docs/environment.md
+// See:     docs/environment.md, which explains the words
 #pragma once
 
 #include <cstdint>
@@ -40,7 +27,7 @@ struct debug_options {
     uint32_t watchdog_ms = 0;  // 0: no watchdog
 };
 
-// text: the variable's value, or nullptr.
+// text may be nullptr.
 [[nodiscard]] debug_options parse_debug_options(const char* text) noexcept;
 
 // The options in the environment. Prints the seed in use.

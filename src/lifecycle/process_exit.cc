@@ -23,10 +23,10 @@ struct witness {
 
 constinit thread_local witness of_this_thread;
 
-// Larger than what allocators cache by size: once freed, it can serve any smaller request.
+// More than allocators cache by size: once freed, it can serve any smaller request.
 constexpr std::size_t enough = 4096;
 
-// True if the C library has memory to register a thread_local's destructor; without, it aborts.
+// True if the C library can register a destructor; without memory, it aborts.
 bool can_note_destructor() noexcept {
     auto* memory = static_cast<volatile char*>(std::malloc(enough));  // NOLINT: as the C library
     if (memory == nullptr) return false;

@@ -65,7 +65,7 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
     return before;
 }
 
-// Unpins a scheduler that the caller has pinned.
+// Requires: the caller has pinned s.
 class pinned_scheduler {
 public:
     explicit pinned_scheduler(scheduler& s) noexcept : s_(s) {}
@@ -181,7 +181,7 @@ void run_main(const runtime_options& options,
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; make a weft::runtime instead");
     scheduler* s = nullptr;
-    scheduler* before = nullptr;  // the previous default
+    scheduler* before = nullptr;
     M* m = nullptr;
     G* g = nullptr;
     try {
@@ -283,15 +283,14 @@ detail::scheduler* runtime::begin_stop() {
     return first ? s : nullptr;
 }
 
-// Ends pinning. Its own green threads may still run; they need no pin.
+// Ends pinning. Its own green threads need no pin.
 void runtime::close() noexcept {
     lock_.lock();
     open_ = openness::closed;
     lock_.unlock();
 }
 
-// close(), if all accepted work has finished. The lock excludes new pins; an existing one may be
-// about to start a G.
+// The lock excludes new pins; an existing one may be about to start a G.
 bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     lock_.lock();
     const bool drained = s.external_refs.load(acquire) == 0 && detail::live_gs(s) == 0;  // pairs with unpin
@@ -300,7 +299,7 @@ bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     return drained;
 }
 
-// The scheduler is about to go, or left behind with green threads that have not returned.
+// ended: false if Gs have not returned, and the scheduler is left behind.
 void runtime::forget(bool ended) noexcept {
     left_behind_.store(ended ? nullptr : scheduler_.load(relaxed), relaxed);  // relaxed: ours; read by its own threads
     scheduler_.store(nullptr, release);                                       // pairs with use
@@ -379,8 +378,8 @@ unsigned set_max_procs(unsigned n) {
 
 void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
 
-// The scheduler; after abandon() or shutdown(), only for Gs that it left behind. Until pinned under the lock it may
-// be stopped, so it is not read before.
+// After abandon() or shutdown(), only for Gs left behind. Until pinned under the lock, the
+// scheduler may be stopped, so it is not read before.
 detail::runtime_use runtime::use() const noexcept {
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
     if (s == nullptr) {

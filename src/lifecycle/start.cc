@@ -39,13 +39,12 @@ constexpr uint32_t few_threads = 256;  // a limit below which threads are always
 constexpr int64_t stop_look_ns = 10'000'000;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
-// True if threads are always scarce with n Ps: the limit is low, or the Ps need half of it.
 bool always_scarce(const scheduler& s, uint32_t procs) noexcept {
     return s.threads_max < few_threads || s.threads_max / 2 <= procs;
 }
 
-// True if a blocking call may find no thread for its P: always, or once half of the limit is used.
-// False with a single thread: the call keeps its P, and a wait would help no other G.
+// True if a blocking call may find no thread for its P. False with a single thread, because a wait
+// would help no other G.
 bool are_scarce(const scheduler& s, uint32_t count) noexcept {
     return s.threads_max > 1 && (always_scarce(s, s.ps.in_use()) || 2 * count > s.threads_max);
 }
@@ -93,7 +92,7 @@ M* make_m(scheduler& s) noexcept {
 
 namespace {
 
-// What other threads read of m's thread: null, or the calling thread's words.
+// Sets what other threads read of m's thread.
 void set_words(M* m, atomic<uintptr_t>* preempt_word, const uint32_t* cpu_word) noexcept {
     m->home->threads_lock.lock();
     m->preempt_word = preempt_word;
@@ -135,7 +134,7 @@ namespace {
 // True if m's thread has ended, or soon will, and must be joined.
 bool is_joinable(const M* m) noexcept { return m->parting.load(acquire) == M::parted::thread; }  // pairs with part
 
-// m is joinable; no other thread checks that.
+// Requires: m is joinable, and no other thread joins it.
 void join(M* m) noexcept {
     WEFT_ASSERT(!m->is_main);
     os::join_thread(m->thread);
@@ -143,20 +142,19 @@ void join(M* m) noexcept {
 }
 
 // Gives up on threads of s that have not ended, and closes polling to them. May be called again.
-// Always returns false.
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (m->is_main || m->part(M::parted::runtime)) continue;
-        if (is_joinable(m)) join(m);  // needs no lock at this point
+        if (is_joinable(m)) join(m);  // the thread needs no lock from here on
     }
     s.threads_lock.unlock();
     s.io.abandon();
     return false;
 }
 
-// main has returned on this thread, so M0 must leave weft::main. If its G keeps it, the process
-// ends here, with main's exit code or exception.
+// main has returned on this thread. If a G keeps M0, the process ends here, with main's exit code
+// or exception.
 void await_main_thread(scheduler& s) noexcept {
     const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
     while (s.main_thread_back.load(acquire) == main_thread::away) {  // pairs with run_main
@@ -189,7 +187,7 @@ void* m_thread(void* argument) {
         sleep_without_p(s, m);
     }
     schedule_loop(m);
-    if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own value matters
+    if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our value matters
         await_main_thread(s);
     abandon_thread(m);
     if (m->retired.load(relaxed)) {       // relaxed: ours
@@ -244,7 +242,7 @@ void delist(scheduler& s, M* m) noexcept {
     s.threads_lock.unlock();
 }
 
-// A retired M, off all lists, whose thread must be joined; else nullptr.
+// Takes a retired M, whose thread must be joined, off all lists; nullptr: none.
 M* take_retired(scheduler& s) noexcept {
     const idle_guard held(s.idle);
     s.threads_lock.lock();
@@ -321,8 +319,7 @@ bool any_ends(scheduler& s) noexcept {
     return m != nullptr;
 }
 
-// exit() runs. The default runtime never stops, so only this joins threads that ended for lack of
-// work.
+// In exit(). Only this joins retired threads of the default runtime, which never stops.
 void reap_default() noexcept {
     constexpr int naps = 100;
     constexpr int64_t nap_ns = 1'000'000;
@@ -424,7 +421,7 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
 void start_first_m(scheduler& s) {
     idle_guard held(s.idle);
     P* p = take_idle_p_locked(s, 0);
-    count_spinning_locked(s.idle, 1);  // on behalf of the new M, which is now responsible
+    count_spinning_locked(s.idle, 1);  // for the new M
     held.unlock();
     if (const int error = start_m(s, p, nullptr)) {
         throw resource_exhausted(
@@ -444,12 +441,11 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     const int64_t last_ns = deadline_ns == never ? never : deadline_ns + way_back_ns;
     request_stop(s);
     if (!s.sysmon.stop(deadline_ns)) return leave_threads(s);  // first: it makes Ms
-    // First: an external thread that missed the request may still start an M; later ones start
-    // none.
+    // First: an external thread that missed the request may still start an M.
     if (!wait_for_external_refs(s, last_ns)) return leave_threads(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
-        // Checked each time: an M that is ending may start another.
+        // An M that is ending may start another.
         if (!threads_running(s)) break;
         interrupt_all(s);
         const int64_t now_ns = os::monotonic_ns();

@@ -43,7 +43,6 @@ protected:
         int64_t thread_idle_ns;
     };
 
-    // The settings of a runtime with these options.
     settings seen(const runtime_options& options = {}) {
         settings s{};
         said_ = test::stderr_of([&] {
@@ -189,7 +188,6 @@ TEST_F(Environment, TheEndsOfTheRangesAreValid) {
     EXPECT_EQ(said_, "");
 }
 
-// A blocking call needs one more thread.
 TEST_F(Environment, TheThreadLimitExceedsTheNumberOfProcessors) {
     ::setenv("RUN_MAX_THREADS", "6", 1);
     EXPECT_EQ(seen({.procs = 5}).procs, 5U);
@@ -254,7 +252,7 @@ TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
         all.wait();
     });
     EXPECT_LE(rt.stats().threads, 2U);
-    // The sanitizer may start a thread of its own at any time.
+    // The sanitizer may start a thread.
     if (!test::built_with_tsan) {
         EXPECT_LE(test::resources::now().threads, before + 3);  // and the monitor
     }
@@ -301,8 +299,7 @@ TEST(SpawnOptions, ANameIsCutAt31Bytes) {
     });
 }
 
-// An external thread pushes work, takes an idle P for it, and is about to start an M when the
-// runtime stops.
+// An external thread has taken an idle P, and starts an M while the runtime stops.
 TEST(Stopping, WaitsForAnMThatAnExternalThreadStarts) {
     runtime rt({.procs = 2});
     scheduler& s = *rt.run([] { return current_m()->home; });
@@ -315,7 +312,7 @@ TEST(Stopping, WaitsForAnMThatAnExternalThreadStarts) {
     });
     std::atomic<int> error{-1};
     std::thread outside([&] {
-        test::eventually([&] { return s.ended.load() == s.thread_count.load(); });  // all existing Ms have ended
+        test::eventually([&] { return s.ended.load() == s.thread_count.load(); });
         error = start_m(s, p, nullptr);
         s.unpin();
     });

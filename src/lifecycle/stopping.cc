@@ -28,7 +28,6 @@ constexpr int lock_tries = 100;                 // for an object's lock
 constexpr int64_t shortest_pause_ns = 100'000;  // between rounds; a pause is at least as long as its round
 constexpr int frames_max = 32;
 
-// Cancellation points in all their forms.
 bool is_cancellation_point(wait_reason reason) noexcept {
     switch (reason) {
         case wait_reason::chan_receive:
@@ -67,7 +66,7 @@ bool is_point_with_deadline(wait_reason reason) noexcept {
     }
 }
 
-// True if g's wait may be cancelled. First asked while g may run, then when it is frozen.
+// First called while g may run, then when it is frozen.
 WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     if (g.state.load(acquire) != g_state::waiting || g.never_ran()) return false;  // pairs with set_state
     if (!is_cancellation_point(g.reason) && !is_point_with_deadline(g.reason)) return false;
@@ -75,13 +74,12 @@ WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     return !shielded && static_cast<uint32_t>(g.eh.uncaught) == 0;
 }
 
-// Step 2: true if g has no context, so that its waits would not check.
+// Step 2: g has no context, so its waits would not check.
 WEFT_NO_SANITIZE bool is_untold(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
     return (state == g_state::waiting || state == g_state::runnable) && (g.traits & trait::ambient) == 0;
 }
 
-// Takes lock if it is free, or soon will be.
 bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept
     WEFT_TRY_ACQUIRE(true, lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (int i = 0; i < lock_tries; ++i) {
@@ -96,7 +94,7 @@ bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept
     return false;
 }
 
-// Only w's queue may end its wait.
+// Requires: only w's queue may end its wait.
 bool unlink_if_free(waiter& w) noexcept {
     if (w.queue.peek() == nullptr) return false;  // it is being served
     uint32_t bits = 0;
@@ -229,7 +227,7 @@ WEFT_NO_SANITIZE straggler straggler_on(const M& m) noexcept {
     return {__atomic_load_n(&m.g, __ATOMIC_ACQUIRE), false};
 }
 
-// Prints the frames of g while its blocking call, which keeps them unchanged, lasts.
+// A blocking call keeps g's frames unchanged.
 WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
     const void* pcs[frames_max];
     int count = 0;

@@ -1,15 +1,12 @@
-// stopping.h: runtime::stop with a deadline: cancels, drains, stops, and reports stragglers.
+// stopping.h: runtime::shutdown: cancels, drains, stops, and reports stragglers.
 //
-// A plain stop() abandons unfinished Gs without unwinding, and waits for ever for a G that does not
-// return.
-//
-// With a deadline, each wait that is a cancellation point ends with weft::cancelled, as by a scope
-// around all Gs. No such scope exists: outside contexts a wait has no claim word, is only in its
-// object's queue, and checks no flag. So the stopper walks over all Gs until all have ended:
+// Each wait that is a cancellation point ends with weft::cancelled. Outside contexts a wait has no
+// claim word, is only in its object's queue, and checks no flag. So the stopper walks over all Gs
+// until all have ended:
 //
 //   1  freezes Gs that wait or are runnable, in batches (freeze.h)
-//   2  gives those that still do, and are in no context, stop_context(): their next waits take the
-//      path that checks contexts, and there scheduler.cancelling
+//   2  gives those that still do, and are in no context, stop_context(): their next waits check
+//      contexts, and there scheduler.cancelling
 //   3  ends cancellable waits, except of Gs that are shielded or unwinding; these Gs cannot leave
 //      their frames. A wait with a claim word is claimed for cancellation. Others are unlinked
 //      under their object's lock, if free, and marked: waiter.claim is cancelled_by_stop. A sleep's
@@ -21,16 +18,13 @@
 // (Condition variables may go earlier; their waits always have a claim word.) Where a lock was
 // held, or a G ran, the next round follows up.
 //
-// The exception is runtime_stopped, a weft::cancelled. A G's first frame catches it: for go(), that
-// is the requested end.
+// The exception is runtime_stopped (sched/g_main.h). For go(), it is the requested end.
 //
-// Rejected. A context for every G would cost 50 instructions at each start, and a claim at each
-// wait, for a rare event. A flag for all waits would be on the hot path, and waits in progress need
-// the walk anyway. After a wake-up without unlinking, waker and walker would both make the G ready.
+// Rejected. A context for every G: 50 instructions at each start, and a claim at each wait. A flag
+// for all waits: it would be on the hot path, and waits in progress need the walk anyway. A wake-up
+// without unlinking: waker and walker would both make the G ready.
 //
-// Stragglers. After the deadline no G is scheduled, and Ms end at their next scheduling point. An M
-// whose G computes, or is in a system call, has none. It is reported, its thread detached, and the
-// scheduler never freed. If the G returns, its M sees the stop, and its thread ends.
+// A straggler's thread is detached, and the scheduler is never freed.
 //
 // Threads: a plain thread, a G of another runtime, or the main G on its own stack.
 // See:     docs/runtime.md
@@ -49,7 +43,6 @@ struct scheduler;
 // Gs started minus Gs finished. Never too low: counts finished ones first.
 [[nodiscard]] uint64_t live_gs(const scheduler& s) noexcept;
 
-// Gs that have finished.
 [[nodiscard]] uint64_t finished_gs(const scheduler& s) noexcept;
 
 // Sleeps, in a plain thread or a G, whatever is cancelled around it.
@@ -64,9 +57,8 @@ std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns);
 // True if an M that has not ended runs a G, or a blocking call for one.
 [[nodiscard]] bool has_stragglers(scheduler& s) noexcept;
 
-// stop_scheduler() has failed: reports stragglers on stderr, unlinks all other Gs from their
-// queues, and leaves s for ever. Returns the number of OS threads that have not returned;
-// abandoned: of Gs unfinished.
+// After stop_scheduler() has failed: reports stragglers on stderr, unlinks all other Gs, and leaves
+// s for ever. Returns the number of OS threads that have not returned; abandoned: of Gs unfinished.
 std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept;
 
 }  // namespace weft::detail

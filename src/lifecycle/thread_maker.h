@@ -1,12 +1,12 @@
 // thread_maker.h: a thread that only makes threads (Go's template thread).
 //
-// A thread inherits affinity, nice value, namespaces and timer slack from its maker. A pinned G may
-// have changed these on its OS thread, and Ms that its pushes need must not get them. So the first
-// pin of a runtime starts this thread, which makes Ms while a pinned G runs. If it cannot start,
-// pinned Ms make threads themselves.
+// It makes Ms while a pinned G runs, because a new thread inherits affinity, nice value, namespaces
+// and timer slack, which the G may have changed. The first pin of a runtime starts it; if it cannot
+// start, pinned Ms make threads themselves.
 //
 // Locks:   lock_ (leaf).
 // Threads: any thread, except for end().
+// See:     docs/pin.md
 #pragma once
 
 #include "base/atomic.h"
@@ -22,7 +22,7 @@ public:
     thread_maker(const thread_maker&) = delete;
     thread_maker& operator=(const thread_maker&) = delete;
 
-    // Starts the thread unless that was done.
+    // Idempotent.
     void start() noexcept;
 
     // os::start_thread, done by the thread if it exists. Blocks until done.
@@ -33,10 +33,10 @@ public:
         return state_.load(acquire) != none && tid() == 0;  // pairs with start
     }
 
-    // The thread's id; 0: no thread.
+    // 0: no thread.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
 
-    // Ends the thread. No thread may call make() from here on.
+    // No thread may call make() from here on.
     void end() noexcept;
 
 private:

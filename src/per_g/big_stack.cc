@@ -28,13 +28,12 @@ std::size_t left_of_thread(const std::byte* frame) noexcept {
     return left < size ? left : 0;
 }
 
-// Bytes left below frame: on s if the G runs there, else on the OS thread's stack (blocking calls).
+// A blocking call runs on the OS thread's stack.
 std::size_t left_of(const struct stack& s, const void* frame) noexcept {
     const auto* at = static_cast<const std::byte*>(frame);
     return s.holds(frame) ? static_cast<std::size_t>(at - s.low) : left_of_thread(at);
 }
 
-// Switches of g check the canary if its stack has no guard page.
 void set_canary(G& g) noexcept {
     if (g.stack->guard == guard_kind::canary) {
         g.special.fetch_or(special::canary, relaxed);  // relaxed: ours, except for frozen
@@ -43,13 +42,11 @@ void set_canary(G& g) noexcept {
     }
 }
 
-// Moves what a record says of its owner.
 void move_spawn_resources(struct stack& from, struct stack& to) noexcept {
     to.pinned_to = std::exchange(from.pinned_to, nullptr);
     to.holder = std::exchange(from.holder, 0);
 }
 
-// g's stay on another stack.
 class visit {
 public:
     visit(G& g, struct stack& on) noexcept : g_(g), on_(on), below_(*g.stack) {
@@ -62,7 +59,7 @@ public:
         set_canary(g_);
     }
 
-    // On the stack below, also for an exception.
+    // Runs on the stack below, also for an exception.
     WEFT_NO_SANITIZE ~visit() {
         return_to_stack(below_.sanitizers);
         end();

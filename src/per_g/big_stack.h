@@ -1,18 +1,13 @@
 // big_stack.h: a green thread that makes a call on a larger stack.
 //
-// A few calls need a large stack. A new green thread for each costs two switches, and lacks the
-// caller's locals, locks, pins, labels and contexts. So the G stays and its stack changes: G::stack
-// is the current one, and its record links the one that it continues.
+// The G stays, because a new one would lack the caller's locals, locks, pins, labels and contexts.
+// G::stack is the current stack, whose record links the one that it continues.
 //
 //     G ──stack──▶ big record ──next──▶ own record         continues: set in big, clear in own
 //                  owner = G            owner = G
 //
-// Users of a G's stack bounds (overflow report, dump, canary, sanitizers) read G::stack;
-// read_frames follows the records. What a record says of its owner (pinned_to, holder) moves there
-// and back.
-//
-// run_call_on_stack makes the call, without a switch: exceptions unwind from stack to stack, and a
-// destructor on the caller's ends the visit.
+// Users of a G's stack bounds read G::stack; read_frames follows the records. What a record says of
+// its owner (pinned_to, holder) moves there and back.
 //
 // Invariants: I1. All records of a chain have the same owner. The last is the G's first stack.
 //             I2. Only a running G changes its chain; others read it while the G is held still.

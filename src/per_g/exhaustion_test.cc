@@ -1,8 +1,6 @@
-// exhaustion_test.cc: stacks, memory or threads run out: the call throws, nothing is lost, the
-// runtime continues.
+// exhaustion_test.cc: stacks, memory or threads run out: the call throws, and nothing is lost.
 //
-// Fault loops: a body runs with its first mapping (thread, allocation) failing, then with its
-// second, until none fails. After each round every G, stack and credit must be accounted for.
+// After each round of a fault loop, every G, stack and credit must be accounted for.
 #include <sys/resource.h>
 
 #include <array>
@@ -97,7 +95,6 @@ void fail_nth(failing what, int n) {
     }
 }
 
-// Whether a call of that kind fails.
 bool fails_now(failing what) {
     switch (what) {
         case failing::map: {
@@ -122,8 +119,8 @@ struct loop_result {
     int thrown = 0;  // rounds whose failure reached the caller
 };
 
-// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls. balance runs
-// after each round. An exception from body reports exhaustion, or is a test failure.
+// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls; balance runs
+// after each round.
 template <typename Body, typename Balance>
 loop_result fail_each(failing what, Body&& body, Balance&& balance) {
     loop_result result;
@@ -152,7 +149,6 @@ loop_result fail_each(failing what, Body&& body, Balance&& balance) {
     return result;
 }
 
-// Compares what is allocated with the previous call.
 auto leak_check() {
     return [before = allocations_alive.load()]() mutable {
         EXPECT_EQ(allocations_alive.load() - before, 0) << "allocations leaked";
@@ -210,7 +206,7 @@ books balance_of(scheduler& s) {
     return b;
 }
 
-// Parks n Gs and lets them end, to have that many stacks, Gs and credits for reuse.
+// Leaves n stacks, Gs and credits for reuse.
 void warm_up(int n) {
     const chan<int> gate;
     wait_group all;
@@ -222,8 +218,7 @@ void warm_up(int n) {
     eventually([] { return stats().live == 1; });
 }
 
-// Fault loops in one G of a runtime with one P. calm: a retake maps memory and creates threads, and
-// the counting G must hold the P.
+// calm: a retake maps memory and creates threads, and the counting G must hold the P.
 class Exhaustion : private test::calm, public ::testing::Test {
 protected:
     // This thread's note is created once and kept: no leak.
@@ -233,7 +228,6 @@ protected:
         for (const failing what : {failing::map, failing::thread, failing::memory}) fail_nth(what, 0);
     }
 
-    // Runs body repeatedly in the G, with failures; nothing may be lost.
     template <typename Body>
     loop_result within_a_g(failing what, int warm, Body&& body) {
         runtime rt({.procs = 1, .memory_idle = runtime_options::keep_memory});  // so that missing means lost
@@ -252,7 +246,6 @@ protected:
                     EXPECT_EQ(allocations_alive.load(), alive.value_or(allocations_alive.load()));
                 }
                 alive = allocations_alive.load();
-                // It still works.
                 auto f = async([] { return 6 * 7; });
                 EXPECT_EQ(f.get(), 42);
                 eventually([] { return stats().live == 1; });
@@ -303,7 +296,7 @@ TEST_F(ExhaustionOfMemory, WaitGroupGoThrowsAndKeepsTheCount) {
         try {
             all.go([more] { EXPECT_EQ(more[7], 0); });
         } catch (...) {
-            all.wait();  // does not hang: the count is zero
+            all.wait();  // the count is zero
             throw;
         }
         all.wait();
@@ -352,7 +345,6 @@ TEST_F(ExhaustionOfMemory, TheFirstUseOfALocalThrows) {
     EXPECT_EQ(r.thrown, r.rounds);
 }
 
-// No Gs in reserve: new blocks are allocated.
 TEST_F(ExhaustionOfMemory, GoThrowsAndLosesNoGreenThread) {
     const loop_result r = within_a_g(failing::memory, 0, [] {
         const chan<int> gate;
@@ -389,8 +381,7 @@ TEST_F(ExhaustionOfMemory, MainThrowsAndLeaksNothing) {
 
 // ---- Stacks.
 
-// Starts n Gs that park; on the first exception lets them end, and rethrows. Every started G runs
-// to its end.
+// Starts n Gs that park, and lets them end, also after an exception.
 void park_some(int n) {
     const chan<int> gate;
     wait_group all;
@@ -416,7 +407,6 @@ void park_some(int n) {
     let_go();
 }
 
-// Limits the address space that is left.
 class address_space_limit {
 public:
     address_space_limit() {
@@ -461,7 +451,7 @@ TEST_F(Exhaustion, WithoutStacksGoThrowsAndStartedOnesRun) {
                         << e.what();
                 }
                 eventually([] { return stats().live == 1; });
-                park_some(100);  // it still works
+                park_some(100);
                 eventually([] { return stats().live == 1; });
             }
             const books b = balance_of(*current_m()->home);
@@ -586,7 +576,6 @@ TEST_F(Exhaustion, AFailedRestartLeavesAStoppedRuntime) {
 
 // ---- Threads.
 
-// Work for several Ps: Gs compute and pass something round.
 void busy_work() {
     const chan<int> numbers(4);
     wait_group producers;
@@ -647,7 +636,6 @@ TEST_F(Exhaustion, AThreadShortageFailsMainOnlyWithoutAMonitor) {
     EXPECT_EQ(r.thrown, 1);
 }
 
-// A thread that could not be created is requested again: both Ps run in the end.
 TEST_F(Exhaustion, AFailedThreadIsRequestedAgain) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
@@ -669,7 +657,7 @@ TEST_F(Exhaustion, AFailedThreadIsRequestedAgain) {
     });
 }
 
-// Nothing is pushed: once there is a thread, the waiting G runs beside the computing one.
+// Nothing is pushed: once there is a thread, the waiting G runs.
 TEST_F(Exhaustion, AThreadShortageDelaysNoGBehindAHog) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
@@ -701,7 +689,6 @@ TEST_F(Exhaustion, UsingAnExistingLocalAllocatesNothing) {
     });
 }
 
-// A failed wait resumes the awaiter with the exception; it is destroyed as usual.
 TEST_F(Exhaustion, ACoroutineAwaitingAFutureGetsBadAlloc) {
     struct waiting {
         static task<int> of(future<int> f, std::shared_ptr<int> held, bool& thrown) {
@@ -758,7 +745,6 @@ TEST_F(Exhaustion, AThreadShortageDoesNotStopPinnedGs) {
     EXPECT_GE(r.rounds, 5);
 }
 
-// The only thread belongs to a pinned G: others wait until it is free.
 TEST_F(Exhaustion, PinnedGsRunOnTheOnlyThread) {
     ::setenv("RUN_MAX_THREADS", "1", 1);
     runtime rt({.procs = 2});

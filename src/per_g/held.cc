@@ -17,8 +17,8 @@ constexpr uint32_t probes = 16;
 constexpr uint32_t sites_max = 64;
 constexpr int frames_max = 32;
 
-// Where a mutex was locked: the innermost frames. If the functions of the standard library are not
-// inlined, the first three are theirs, so a place is known by four.
+// If the standard library is not inlined, the first three frames are its own, so a place is known
+// by four.
 struct lock_site {
     static constexpr int frames = 4;
 
@@ -27,7 +27,6 @@ struct lock_site {
     friend bool operator==(const lock_site&, const lock_site&) = default;
 };
 
-// A G that holds system mutexes.
 struct held {
     const G* g = nullptr;  // nullptr: free
     uint64_t id = 0;
@@ -62,7 +61,6 @@ G* caller() noexcept {
     return m->g != nullptr ? m->g : m->lent_by;
 }
 
-// Whether this is the first report on site, and reports remain.
 bool is_new_locked(const lock_site& site) noexcept {
     for (uint32_t i = 0; i < reported; ++i) {
         if (reported_sites[i] == site) return false;
@@ -72,7 +70,6 @@ bool is_new_locked(const lock_site& site) noexcept {
     return true;
 }
 
-// pc, frame: as note_locked.
 lock_site site_of(const G& g, const void* pc, const void* frame) noexcept {
     lock_site site;
     const int count =

@@ -32,7 +32,6 @@ struct record {
     uint32_t next_free = 0;  // guarded by registry.lock
 };
 
-// Records are never freed: a mutex may name one long after its G has ended.
 struct registry {
     static constexpr uint32_t per_chunk = 1024;
     static constexpr uint32_t chunks_max = 1024;
@@ -49,7 +48,7 @@ struct registry {
         return chunks[number / per_chunk].load(acquire)[number % per_chunk];  // pairs with take
     }
 
-    // A free record, or 0.
+    // 0: none left.
     [[nodiscard]] uint32_t take() noexcept;
     void give(uint32_t number) noexcept;
 };
@@ -127,7 +126,6 @@ void free_inheritance_lock() noexcept { records.lock.reset_after_fork(); }
 
 namespace {
 
-// Atomically replaces the bits of mask by set.
 void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {
     uint16_t seen = g.special.load(relaxed);  // relaxed: the exchange decides
     // relaxed: queued with the G
@@ -136,7 +134,7 @@ void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {
 
 void set_queued_class(G& g, priority c) noexcept { replace_bits(g, special::high | special::low, queued_bits(c)); }
 
-// The class in which g, whose record is locked, must be queued.
+// Requires: r is locked.
 priority due_class(const record& r) noexcept {
     const priority own = own_class(*r.g);
     return r.lends && above(r.lent, own) ? r.lent : own;

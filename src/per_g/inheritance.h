@@ -1,11 +1,8 @@
-// inheritance.h: priority inheritance: a mutex's holder runs in the class of its most urgent waiter.
+// inheritance.h: a mutex's holder runs in the class of its most urgent waiter.
 //
-// Otherwise a high G would wait for all normal Gs that run before a low holder.
-//
-// A mutex must know its holder, which costs a store on the fast path. So the holder is recorded
-// only once a class other than normal was used in the process (classes_used). Any thread may
-// unlock, long after the holder and its runtime have ended. So the mutex stores no pointer but the
-// number of a record, never freed, and a generation, which changes when the record's G ends.
+// A holder is recorded only once a class other than normal was used in the process (classes_used).
+// The mutex stores the number of a record, never freed, and a generation, which changes when the
+// record's G ends: any thread may unlock, long after that.
 //
 //     mutex                      record                                    G
 //     holder: 3 | generation ──▶ lock, G, how many it holds, what it ──▶   special: high, low
@@ -14,29 +11,27 @@
 // Both sides hold the mutex's guard. A waiter sets a bit for its class in the mutex's word, and
 // lends its class to a known holder. A new holder records itself, and takes what those bits say. At
 // a hand-off the old holder does this before it makes the new one ready, which is thus queued in
-// that class. The bit `recorded` says that the holder is known, and sends unlock() to the slow
-// path. Without classes, lock() loads a word that is never written, and unlock() pays nothing.
+// that class. The bit `recorded` sends unlock() to the slow path.
 //
 // A queued holder moves to the queue of its new class at once: Raised, in priority_queues.h.
 //
 // A G keeps what is lent until it holds no recorded mutex, because the same waiter may need another
-// one. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter that
-// gave up may count, and keep a holder in too high a class while it holds the mutex.
+// one. The class bits are cleared with the waiting bit, so until the queue is empty, a waiter that
+// gave up may count.
 //
-// If the holder waits for another mutex, lend() continues with that one's holder, to which the
-// record leads. It stops at a holder that is high enough, which also ends cycles. It does not hold
-// the guard of that mutex; for holders that come before the waiter, it leaves a bit beside the
-// handle.
+// If the holder waits for another mutex, lend() continues with that one's holder. It stops at a
+// holder that is high enough, which also ends cycles. It does not hold the guard of that mutex; for
+// holders that come before the waiter, it leaves a bit beside the handle.
 //
-// A plain thread lends as a normal G and is lent nothing: the kernel schedules it.
+// A plain thread lends as a normal G and is lent nothing.
 //
 // A generation has eight bits. If a holder ends without unlocking, and a multiple of 255 Gs have
-// had its record before the unlock, one of them may pass for the holder. Then it runs in a wrong
-// class until it holds nothing, or returns to its own too early. Nothing else depends on it.
+// had its record before the unlock, one of them may pass for the holder, and run in a wrong class
+// for a while. Nothing else depends on it.
 //
-// Rejected. A table of locked mutexes would need a lookup and an insertion for each lock, once
-// classes are used. Pointers to holders would take 8 bytes more, and dangle. Lending to all Gs for
-// a while would not help: the normal ones are in the way.
+// Rejected. A table of locked mutexes: a lookup and an insertion for each lock. Pointers to
+// holders: 8 bytes more, and they dangle. Lending to all Gs for a while: the normal ones are in the
+// way.
 //
 // Invariants: I1. record.g is a G of that generation that has not ended, or nullptr.
 //             I2. special's class bits of a G with a record are the higher of its own and
@@ -68,10 +63,10 @@ inline constexpr uint32_t normal = 1U << 30;
 inline constexpr uint32_t any = high | normal;
 }  // namespace passed_by
 
-// The class in which the caller waits, with what is lent to it; normal for a plain thread.
+// The caller's class with what is lent to it; normal for a plain thread.
 [[nodiscard]] priority class_of_caller() noexcept;
 
-// False for other numbers, cast to a priority.
+// False for other numbers.
 [[nodiscard]] constexpr bool is_class(priority p) noexcept { return p <= priority::high; }
 
 // True if a runs before b.
@@ -80,7 +75,7 @@ inline constexpr uint32_t any = high | normal;
 // The caller's handle, made at need. 0: a plain thread, or no memory.
 [[nodiscard]] holder_handle handle_of_caller() noexcept;
 
-// The handle of g, which waits; 0: none yet.
+// The handle of g, which waits or is the caller; 0: none yet.
 [[nodiscard]] holder_handle handle_of(const G* g) noexcept;
 
 // The G with this handle, unless it has ended, holds one recorded mutex more or less. Any thread.
@@ -89,8 +84,7 @@ void count_held(holder_handle who, int change) noexcept;
 // Lends c to the G with this handle, and along the chain. Any thread.
 void lend(holder_handle who, priority c) noexcept;
 
-// The caller, which gets a handle at need, will wait for the mutex with this holder word, or
-// (nullptr) waits no longer.
+// The caller will wait for the mutex with this holder word; nullptr: it waits no longer.
 void set_waits_for(atomic<uint32_t>* holder) noexcept;
 
 // g, with trait::recorded, has not run but waits no longer: its runtime ends. Any thread.
@@ -99,21 +93,20 @@ void waits_for_nothing(const G& g) noexcept;
 // The G with this handle; nullptr if it has ended. Any thread; it may end right after.
 [[nodiscard]] const G* whose(holder_handle h) noexcept;
 
-// The holder, if known, of the mutex that g waits for: see RUN_DEBUG=lockowners. Any thread; may
-// change right after.
+// The holder, if known, of the mutex that g waits for. Any thread; may change right after.
 [[nodiscard]] const G* holder_awaited_by(const G& g) noexcept;
 
 // g, with trait::recorded, will not run again: its handle becomes invalid.
 void drop_record(G& g) noexcept;
 
-// Sets g's own class. By g, or its creator.
+// By g, or its creator.
 void set_own_class(G& g, priority c) noexcept;
 
 // g's class as set, and as queued.
 [[nodiscard]] priority own_class(const G& g) noexcept;
 [[nodiscard]] priority queued_class(const G& g) noexcept;
 
-// In the child of fork(): the lock's holder may be gone. lifecycle/fork.h
+// fork.h, F3.
 void free_inheritance_lock() noexcept;
 
 }  // namespace weft::detail

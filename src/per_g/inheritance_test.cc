@@ -1,4 +1,4 @@
-// inheritance_test.cc: what is lent, and when it no longer reaches the holder.
+// inheritance_test.cc: what is lent, and when it ends.
 #include "per_g/inheritance.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(PriorityInheritance, LastsUntilTheLastLockIsReleased) {
     });
 }
 
-// The waiter has read the holder's handle, and then the holder unlocks.
+// The holder unlocks after the waiter has read its handle.
 TEST(PriorityInheritance, IgnoresAFormerHolder) {
     runtime rt({.procs = 1});
     rt.run([] {

@@ -115,7 +115,7 @@ void release_labels(label_block* b) noexcept {
 
 namespace {
 
-// Steps 1 to 3: takes the block from g.
+// Steps 1 to 3.
 label_block* take_labels(G& g) noexcept {
     if ((g.traits & trait::labelled) == 0) return nullptr;
     g.traits &= static_cast<uint8_t>(~trait::labelled);
@@ -132,7 +132,6 @@ void give_labels(G* g, label_block* b) noexcept {
     g->traits |= trait::labelled;
 }
 
-// Text of limited length.
 struct cut_text {
     char* at;
     std::size_t room;

@@ -16,13 +16,11 @@ constinit std::atomic<bool> locals_exist{false};
 
 namespace {
 
-// All locals, sorted by index. Finding an index walks the list under the lock: locals are few and
-// rarely made.
+// Sorted by index, and walked under the lock: locals are few and rarely made.
 constinit spin_lock keys_lock;
 constinit local_key* all_keys = nullptr;  // guarded by keys_lock
 constinit uint64_t last_serial = 0;       // guarded by keys_lock
 
-// Marks the slot of a value that is being made.
 constexpr local_type type_of_nothing = {nullptr, nullptr, nullptr};
 constinit local_node being_made{type_of_nothing};
 
@@ -35,7 +33,6 @@ constinit local_node being_made{type_of_nothing};
     fatal("weft::local was used in a plain thread, but only green threads have its values; use thread_local there");
 }
 
-// The calling G; fatal for any other caller.
 G& user() noexcept {
     const M* m = current_g_m();
     if (m == nullptr) [[unlikely]]

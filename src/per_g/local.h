@@ -1,15 +1,8 @@
 // local.h: the values of weft::local variables in one G.
 //
-// A table, made at first use: slots by the local's index, and a list in order of construction, for
-// the destructors. A slot may hold a value of an earlier local with the same index, told by its
-// serial number; such values stay until the G ends.
-//
-//     by the local's index          in the order of construction
-//     slots  0 │ ──▶ node ◀──────── oldest
-//            1 │                      │ newer
-//            2 │ ──▶ node ◀───────────┘ ◀── newest
-//
-// A G that uses no local has no table, and trait::locals is clear.
+// A table, made at first use: slots by the local's index, and a list in order of construction. A
+// slot may hold a value of an earlier local with the same index, told by its serial number. A G
+// without a table has trait::locals clear.
 //
 // Threads: the G, outside the runtime; before it runs, the thread that makes or discards it.
 // See:     weft/local.h, docs/local.md
@@ -35,21 +28,19 @@ struct local_table {
         if (slots != own_slots) delete[] slots;
     }
 
-    // The value in k's slot, if it is k's.
     [[nodiscard]] local_node* find(const local_key& k) const noexcept {
         if (k.index_ >= size) return nullptr;
         local_node* n = slots[k.index_];
         return n != nullptr && n->serial == k.serial_ ? n : nullptr;
     }
 
-    // Makes room for slot `index`. Throws std::bad_alloc.
+    // Throws std::bad_alloc.
     void reserve(uint32_t index);
 
     void announce(const local_key& k);
     void give(const local_key& k, local_node* made) noexcept;
     void give_up(const local_key& k) noexcept;
 
-    // Removes n, and clears its slot unless another value has it.
     void unlink(local_node* n) noexcept;
 
     // Destroys all values, newest first, and those made by destructors.
@@ -71,13 +62,13 @@ private:
     void append(local_node* n) noexcept;
 };
 
-// Destroys t, or nullptr, and its values; their G has not run.
+// t may be nullptr; its G has not run.
 void discard_locals(local_table* t) noexcept;
 
 // Frees t and its values undestroyed: their G is not unwound.
 void forget_locals(local_table* t) noexcept;
 
-// In the child of fork(): the lock's holder may be gone. lifecycle/fork.h
+// fork.h, F3.
 void free_locals_lock() noexcept;
 
 }  // namespace weft::detail

@@ -1,7 +1,6 @@
 // spawn_resources.h: spawn resources: a G's large closure, locals and labels.
 //
-// Made before the G is taken: that may throw, and copying locals may park. The destructor frees
-// what no G was given.
+// Made before the G is taken: that may throw or park. The destructor frees what no G was given.
 //
 // Threads: the thread that starts a G, outside the runtime.
 #pragma once
@@ -40,8 +39,7 @@ public:
     spawn_resources(const spawn_resources&) = delete;
     spawn_resources& operator=(const spawn_resources&) = delete;
 
-    // Makes what options ask for. starter: the G that starts the new one, or nullptr for a plain
-    // thread. Runs user code, which may throw or park.
+    // starter: nullptr for a plain thread. Runs user code, which may throw or park.
     void add(const spawn_options& options, const G* starter) {
         if (!options.labels.empty()) {
             labels_ = starter == nullptr ? options.labels : labels_of(*starter).with(options.labels);

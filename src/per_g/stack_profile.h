@@ -1,7 +1,7 @@
 // stack_profile.h: stack depths of green threads, by the place where they are started.
 //
-// A table of fixed size: it is written at a G's end, in the runtime, which cannot allocate. Places
-// beyond places_max share the last row.
+// The table has a fixed size, because it is written at a G's end, in the runtime, which cannot
+// allocate. Places beyond places_max share the last row.
 //
 // Locks:   lock_ (leaf).
 // Threads: any thread.
@@ -24,11 +24,11 @@ class stack_profile {
 public:
     static constexpr std::size_t places_max = 256;
 
-    // A green thread started at `where` waited with that many bytes of frames (0: not seen
-    // waiting), on a stack touched that deep.
+    // waiting: bytes of frames; 0: not seen waiting. touched: how many bytes of the stack were
+    // used.
     void note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept;
 
-    // Copies the rows that fit, deepest first. Returns the number of all rows.
+    // Deepest rows first. Returns the number of all rows.
     [[nodiscard]] std::size_t copy(std::span<stack_use_at> into) noexcept;
 
 private:
