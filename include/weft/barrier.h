@@ -50,8 +50,7 @@ public:
     barrier_core& operator=(const barrier_core&) = delete;
 
     ~barrier_core() {
-        // relaxed: the destroying thread has synchronised with all users
-        if ((state_.word().load(relaxed) & (waiting | guarded_word::guard)) != 0) check_destroyed();
+        if ((state_.word().load(relaxed_alone) & (waiting | guarded_word::guard)) != 0) check_destroyed();
     }
 
     // Result of an arrival.

@@ -227,10 +227,10 @@ private:
     class counted {
     public:
         explicit counted(detail::atomic<std::ptrdiff_t>& count) noexcept : count_(count) {
-            count_.fetch_add(1, detail::relaxed);  // relaxed: statistics
+            count_.fetch_add(1, detail::relaxed_count);
         }
 
-        ~counted() { count_.fetch_sub(1, detail::relaxed); }  // relaxed: statistics
+        ~counted() { count_.fetch_sub(1, detail::relaxed_count); }
 
         counted(const counted&) = delete;
         counted& operator=(const counted&) = delete;

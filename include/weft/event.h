@@ -56,14 +56,13 @@ public:
     event& operator=(const event&) = delete;
 
     ~event() {
-        // relaxed: the destroying thread has synchronised with all users
-        const uint32_t bits = core_.word.word().load(detail::relaxed);
+        const uint32_t bits = core_.word.word().load(detail::relaxed_alone);
         if ((bits & (detail::event_core::waiting | detail::guarded_word::guard)) != 0) check_destroyed();
     }
 
     /// Sets the event and wakes all waiters. The event may be gone when this returns.
     void set() noexcept {
-        uint32_t seen = core_.word.word().load(detail::relaxed);  // relaxed: the exchange decides
+        uint32_t seen = core_.word.word().load(detail::relaxed_cas);
         const bool plain = (seen & (detail::event_core::waiting | detail::guarded_word::guard)) == 0;
         // R1; also if the bit is set already
         if (!plain || !core_.word.word().compare_exchange_strong(seen, detail::event_core::set, detail::release,
@@ -74,7 +73,7 @@ public:
 
     /// Clears the event: later waits block.
     void reset() noexcept {
-        uint32_t seen = core_.word.word().load(detail::relaxed);  // relaxed: the exchange decides
+        uint32_t seen = core_.word.word().load(detail::relaxed_cas);
         const bool plain = (seen & detail::guarded_word::guard) == 0;
         // A1; also if the bit is clear already
         if (!plain || !core_.word.word().compare_exchange_strong(seen, seen & ~detail::event_core::set, detail::acquire,

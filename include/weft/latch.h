@@ -48,14 +48,14 @@ public:
     latch& operator=(const latch&) = delete;
 
     ~latch() {
-        // relaxed: the destroying thread has synchronised with all users
-        if ((state_.word().load(detail::relaxed) & (waiting | detail::guarded_word::guard)) != 0) check_destroyed();
+        if ((state_.word().load(detail::relaxed_alone) & (waiting | detail::guarded_word::guard)) != 0)
+            check_destroyed();
     }
 
     /// Subtracts n from the count. Fatal if n is negative or above the count. The latch may be gone
     /// when this returns.
     void count_down(std::ptrdiff_t n = 1) noexcept {
-        uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(detail::relaxed_cas);
         const bool plain = (seen & (waiting | detail::guarded_word::guard)) == 0 && n >= 0 && n <= seen >> shift;
         // R1
         if (!plain || !state_.word().compare_exchange_strong(seen, seen - (static_cast<uint32_t>(n) << shift),

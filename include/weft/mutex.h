@@ -98,8 +98,7 @@ private:
 
     // Fatal, naming the object as what, unless no thread can use it any longer.
     void check_destroyed(const char* what) noexcept {
-        // relaxed: the destroying thread has synchronised with all users
-        if (state_.word().load(detail::relaxed) != 0) [[unlikely]]
+        if (state_.word().load(detail::relaxed_alone) != 0) [[unlikely]]
             destroyed_in_use(what);
     }
 

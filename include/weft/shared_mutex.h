@@ -101,7 +101,7 @@ public:
 
     /// Caller: one of its readers.
     void unlock_shared() noexcept {
-        uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(detail::relaxed_cas);
         const bool plain = (seen & flags) == 0 && seen >= reader;
         // R2; relaxed: tried again
         if (!plain || !state_.word().compare_exchange_strong(seen, seen - reader, detail::release, detail::relaxed)) {
@@ -133,7 +133,7 @@ private:
 
     // Counts one more reader; fails if that needs the slow path.
     bool enter_quickly() noexcept {
-        uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(detail::relaxed_cas);
         return (seen & (flags | too_many)) == 0 &&
                // A2; relaxed: tried again
                state_.word().compare_exchange_strong(seen, seen + reader, detail::acquire, detail::relaxed);

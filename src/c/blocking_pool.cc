@@ -23,11 +23,9 @@ namespace {
 // Counts one during its lifetime.
 class counted {
 public:
-    explicit counted(atomic<uint32_t>& count) noexcept : count_(count) {
-        count_.fetch_add(1, relaxed);  // relaxed: statistics
-    }
+    explicit counted(atomic<uint32_t>& count) noexcept : count_(count) { count_.fetch_add(1, relaxed_count); }
 
-    ~counted() { count_.fetch_sub(1, relaxed); }  // relaxed: statistics
+    ~counted() { count_.fetch_sub(1, relaxed_count); }
 
     counted(const counted&) = delete;
     counted& operator=(const counted&) = delete;
@@ -64,9 +62,9 @@ run_status_t run_blocking_pool_run(run_blocking_pool_t* pool, void (*fn)(void*),
 }
 
 uint32_t run_blocking_pool_running(const run_blocking_pool_t* pool) noexcept {
-    return pool == nullptr ? 0 : pool->running.load(relaxed);  // relaxed: a snapshot
+    return pool == nullptr ? 0 : pool->running.load(relaxed_count);
 }
 
 uint32_t run_blocking_pool_waiting(const run_blocking_pool_t* pool) noexcept {
-    return pool == nullptr ? 0 : pool->waiting.load(relaxed);  // relaxed: a snapshot
+    return pool == nullptr ? 0 : pool->waiting.load(relaxed_count);
 }

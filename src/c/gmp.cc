@@ -59,9 +59,7 @@ const M* runner_of(const run_g_t* g) noexcept {
     return m != nullptr && handle_of(m->g) == g ? m : nullptr;
 }
 
-bool has_its_p(const M& m) noexcept {
-    return holder_of(m.p->owner.load(relaxed)) == &m;  // relaxed: a snapshot
-}
+bool has_its_p(const M& m) noexcept { return holder_of(m.p->owner.load(relaxed_count)) == &m; }
 
 WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
 
@@ -159,18 +157,17 @@ uint32_t run_p_get_id(const run_p_t* p) noexcept { return p == nullptr ? UINT32_
 run_p_status_t run_p_get_status(const run_p_t* p) noexcept {
     run_m_t* const m = run_p_get_bound_m(p);
     if (m == nullptr) return RUN_P_IDLE;
-    // relaxed: a snapshot
-    const bool in_call = of_m(m, [](const M& found) { return found.in_call.load(relaxed); }, false);
+    const bool in_call = of_m(m, [](const M& found) { return found.in_call.load(relaxed_count); }, false);
     return in_call ? RUN_P_SYSCALL : RUN_P_RUNNING;
 }
 
 uint32_t run_p_get_run_queue_len(const run_p_t* p) noexcept {
     if (p == nullptr) return 0;
     const P& of = *object_of(p);
-    const uint32_t next = of.run_next.load(relaxed) != nullptr ? 1 : 0;  // relaxed: a snapshot
+    const uint32_t next = of.run_next.load(relaxed_count) != nullptr ? 1 : 0;
     return of.queue.size() + of.high.size() + of.low.size() + next;
 }
 
 run_m_t* run_p_get_bound_m(const run_p_t* p) noexcept {
-    return p == nullptr ? nullptr : handle_of(holder_of(object_of(p)->owner.load(relaxed)));  // relaxed: a snapshot
+    return p == nullptr ? nullptr : handle_of(holder_of(object_of(p)->owner.load(relaxed_count)));
 }

@@ -22,7 +22,8 @@ bool read_labels(const run_label_t* labels, std::size_t count, label_set& into) 
 
 bool is_priority(run_priority_t p) noexcept { return p >= RUN_PRIORITY_NORMAL && p <= RUN_PRIORITY_LOW; }
 
-// In C the normal class is 0, so that options filled with zeros have it; in C++ classes are ordered.
+// In C the normal class is 0, so that options filled with zeros have it; in C++ classes are
+// ordered.
 priority class_of(run_priority_t p) noexcept {
     return p == RUN_PRIORITY_HIGH ? priority::high : p == RUN_PRIORITY_LOW ? priority::low : priority::normal;
 }

@@ -32,8 +32,9 @@
 // threads are asleep at arbitrary points.
 //
 // Rejected. Deadlocks of some Gs while others run (needs owners of everything: a reachability
-// search). Searching by the M that went idle last: an alarm of its own for each request of a server.
-// Aborting (a core tells less; a handler of the program can abort(), or a debugger stop it).
+// search). Searching by the M that went idle last: an alarm of its own for each request of a
+// server. Aborting (a core tells less; a handler of the program can abort(), or a debugger stop
+// it).
 //
 // Threads: a monitor; report_deadlock: any thread.
 // See:     docs/deadlocks.md
@@ -94,7 +95,7 @@ struct activity {
         }
         asleep = asleep && all_asleep && s.sysmon.has_begun() && !s.maker.is_starting();
         const bool all_idle = s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 &&
-                              s.idle.spinning.load(relaxed) == 0;  // relaxed: locked
+                              s.idle.spinning.load(relaxed_locked) == 0;
         held.unlock();
         // acquire: sees earlier effects
         const bool ends = s.stopping.load(acquire) || s.cancelling.load(acquire);  // acquire: as above
@@ -225,8 +226,8 @@ struct wait_seen {
 
     // Requires: g_now belongs to s, which is kept alive.
     WEFT_NO_SANITIZE void take(const scheduler& s, const G& g_now) noexcept {
-        if (g_now.state.load(relaxed) != g_state::waiting) return;  // relaxed: checked again once frozen
-        auto* one = const_cast<G*>(&g_now);                         // only to freeze it
+        if (g_now.state.load(relaxed_hint) != g_state::waiting) return;
+        auto* one = const_cast<G*>(&g_now);  // only to freeze it
         const frozen still(&one, 1);
         if (g_now.state.load(acquire) != g_state::waiting || !who.read(g_now)) return;  // pairs with set_state
         reason = g_now.reason;
@@ -392,15 +393,15 @@ bool report_if_waiting(void* any, scheduler& s) noexcept {
 }  // namespace
 
 uint32_t writer_of(shared_mutex& m) noexcept {
-    if ((m.state_.word().load(relaxed) & shared_mutex::writer) == 0) return 0;  // relaxed: a snapshot
-    return m.writer_.load(relaxed) & ~passed_by::any;                           // relaxed: as above
+    if ((m.state_.word().load(relaxed_count) & shared_mutex::writer) == 0) return 0;
+    return m.writer_.load(relaxed_count) & ~passed_by::any;
 }
 
 bool search_for_deadlock(scheduler& s) noexcept {
     // One search at a time: two would see each other awake. After fork, the child ignores the
     // parent's.
     static constinit atomic<uint32_t> looking{0};
-    const uint32_t here = fork_generation.load(relaxed) + 1;   // relaxed: changes only while there is one thread
+    const uint32_t here = fork_generation.load(relaxed_alone) + 1;
     if (looking.exchange(here, acq_rel) == here) return true;  // acq_rel: one of them continues
     const verdict v = judge(s.deadlocks != deadlock_search::strict);
     looking.store(0, release);  // pairs with the exchange

@@ -197,8 +197,7 @@ WEFT_NO_SANITIZE m_snapshot::m_snapshot(const M& m) noexcept {
     pinned = __atomic_load_n(&m.pinned, __ATOMIC_RELAXED);
     p = __atomic_load_n(&m.p, __ATOMIC_RELAXED);
     spinning = __atomic_load_n(&m.spinning, __ATOMIC_RELAXED);
-    // relaxed: a snapshot
-    has_p = p != nullptr && (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(&m);
+    has_p = p != nullptr && (p->owner.load(relaxed_count) & ~attention::mask) == reinterpret_cast<uintptr_t>(&m);
 }
 
 WEFT_NO_SANITIZE bool find_runner(scheduler& s, const G* g, runner& r) noexcept {
@@ -292,7 +291,7 @@ struct sketch {
             return;
         }
         reason = g.reason;
-        flags = g.special.load(relaxed);  // relaxed: a snapshot
+        flags = g.special.load(relaxed_count);
         labelled = describe_labels(g, labels, sizeof(labels));
         since_ns = g.since_ns;
         never_ran = g.never_ran();
@@ -419,12 +418,10 @@ void print_stack_use(report& out, scheduler& s) noexcept {
 void dump_scheduler(scheduler& s, int fd, monitor* writer) noexcept {
     report out(fd, writer == nullptr ? report::patience::endless : report::patience::while_read, writer);
     out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.ps.in_use(),
-              s.idle.ps.count(),
-              s.thread_count.load(relaxed),    // relaxed: a snapshot
-              s.idle.ms.count.load(relaxed));  // relaxed: a snapshot
+              s.idle.ps.count(), s.thread_count.load(relaxed_count), s.idle.ms.count.load(relaxed_count));
     frozen_batch batch(out, s);
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead || !out.goes_on()) return;  // relaxed: checked again once frozen
+        if (g.state.load(relaxed_hint) == g_state::dead || !out.goes_on()) return;
         batch.add(g);
     });
     batch.print();

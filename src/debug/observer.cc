@@ -44,7 +44,7 @@ void start_dump_signal(int signal) noexcept {
 }  // namespace
 
 void free_observing_locks() noexcept {
-    dumping.store(false, relaxed);  // relaxed: there is no other thread
+    dumping.store(false, relaxed_alone);
     free_held_lock();
 }
 
@@ -92,7 +92,7 @@ void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
 }
 
 void observer::act(scheduler& s, int64_t now_ns) noexcept {
-    if (now_ns >= dump_at_ns_ && dump_wanted_.load(relaxed)) dump_if_it_is_our_turn(s, now_ns);  // relaxed: a snapshot
+    if (now_ns >= dump_at_ns_ && dump_wanted_.load(relaxed_count)) dump_if_it_is_our_turn(s, now_ns);
     if (now_ns >= trace_at_ns_) {
         print_trace(s, (now_ns - began_ns_) / ns_per_ms, trace_detail_);
         trace_at_ns_ = now_ns + trace_every_ns_;

@@ -46,7 +46,7 @@ void measure_live(scheduler& s, report* of) noexcept {
     G* gs[batch_size];
     int count = 0;
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: checked again once frozen
+        if (g.state.load(relaxed_hint) == g_state::dead) return;
         gs[count++] = &g;
         if (count < batch_size) return;
         if (of == nullptr || of->goes_on()) measure(s, gs, count);

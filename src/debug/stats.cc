@@ -23,10 +23,9 @@ void count_ms(scheduler& s, stats_snapshot& all) noexcept {
         const M* holder = holder_of(word);
         if (holder == nullptr) continue;
         ++all.threads_with_p;
-        if (holder->in_call.load(relaxed)) ++in_call_with_p;  // relaxed: a snapshot
+        if (holder->in_call.load(relaxed_count)) ++in_call_with_p;
     }
-    for (const M* m = s.all_ms; m != nullptr; m = m->all_next)
-        all.in_call += m->in_call.load(relaxed) ? 1U : 0U;  // relaxed: a snapshot
+    for (const M* m = s.all_ms; m != nullptr; m = m->all_next) all.in_call += m->in_call.load(relaxed_count) ? 1U : 0U;
     s.threads_lock.unlock();
     idle_guard held(s.idle);
     all.threads_without_p = s.idle.absent.without_p;
@@ -37,7 +36,7 @@ void count_ms(scheduler& s, stats_snapshot& all) noexcept {
 }
 
 uint64_t queued_on(const P& p) noexcept {
-    return p.queue.size() + (p.run_next.load(relaxed) != nullptr ? 1U : 0U);  // relaxed: a snapshot
+    return p.queue.size() + (p.run_next.load(relaxed_count) != nullptr ? 1U : 0U);
 }
 
 void count_queued(const scheduler& s, stats_snapshot& all) noexcept {
@@ -85,24 +84,22 @@ latency_histogram latency_of(const scheduler& s) noexcept {
 std::size_t procs_of(const scheduler& s, proc_snapshot* all, std::size_t count) noexcept {
     for (uint32_t i = 0; i < s.ps.in_use() && i < count; ++i) {
         const P& p = s.ps[i];
-        const bool idle = (p.owner.load(relaxed) & ~attention::mask) == 0;  // relaxed: a snapshot
+        const bool idle = (p.owner.load(relaxed_count) & ~attention::mask) == 0;
         all[i] = {i, idle, p.tick(), queued_on(p) + p.high.size() + p.low.size()};
     }
     return s.ps.in_use();
 }
 
-uint64_t look_at(const atomic<uint64_t>& counted) noexcept {
-    return counted.load(relaxed);  // relaxed: a snapshot
-}
+uint64_t look_at(const atomic<uint64_t>& counted) noexcept { return counted.load(relaxed_count); }
 
 stats_snapshot stats_of(scheduler& s) noexcept {
     stats_snapshot all;
     all.procs = s.ps.in_use();
     all.procs_idle = s.idle.ps.count();
-    all.threads_idle = s.idle.ms.count.load(relaxed);      // relaxed: a snapshot
-    all.threads_spinning = s.idle.spinning.load(relaxed);  // relaxed: as above
-    all.wakes = s.wakes.load(relaxed);                     // relaxed: as above
-    all.threads = s.thread_count.load(relaxed);            // relaxed: as above
+    all.threads_idle = s.idle.ms.count.load(relaxed_count);
+    all.threads_spinning = s.idle.spinning.load(relaxed_count);
+    all.wakes = s.wakes.load(relaxed_count);
+    all.threads = s.thread_count.load(relaxed_count);
     for (uint32_t i = 0; i < s.ps.made(); ++i) {
         const auto& count = s.ps[i].count;
         all.switches += s.ps[i].tick();

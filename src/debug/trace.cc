@@ -43,11 +43,11 @@ struct number {
     }
 };
 
-uint32_t run_next_of(const P& p) noexcept { return p.run_next.load(relaxed) != nullptr ? 1 : 0; }  // relaxed: a hint
+uint32_t run_next_of(const P& p) noexcept { return p.run_next.load(relaxed_hint) != nullptr ? 1 : 0; }
 
 template <typename T>
 T look_at(const atomic<T>& a) noexcept {
-    return a.load(relaxed);  // relaxed: a snapshot
+    return a.load(relaxed_count);
 }
 
 void print_summary(report& out, const scheduler& s, int64_t ms, bool detail) noexcept {
@@ -74,7 +74,7 @@ void print_summary(report& out, const scheduler& s, int64_t ms, bool detail) noe
 void print_p(report& out, const P& p, int64_t m, int64_t now_ns) noexcept {
     const int64_t due_ns = p.timers.next_deadline();
     out.print("  P%u: status=%s schedtick=%llu m=%s runqsize=%u runnext=%u high=%u low=%u nexttimer=", p.index,
-              text(p.state.load(relaxed)), static_cast<unsigned long long>(p.tick()),  // relaxed: a snapshot
+              text(p.state.load(relaxed_count)), static_cast<unsigned long long>(p.tick()),
               number(m >= 0, static_cast<uint64_t>(m)).text, p.queue.size(), run_next_of(p), p.high.size(),
               p.low.size());
     if (due_ns == never) {
@@ -110,7 +110,7 @@ struct m_row {
           now(m),
           runs(id_of(now.g != nullptr ? now.g : now.lent_by)),
           pinned(id_of(now.pinned)),
-          in_call(m.in_call.load(relaxed)),  // relaxed: a snapshot
+          in_call(m.in_call.load(relaxed_count)),
           asleep(m.on_idle_list) {}
 
     void print(report& out) const noexcept {
@@ -160,7 +160,7 @@ int64_t holder_of(scheduler& s, const P& p) noexcept {
 
 // The M to which g is pinned.
 int64_t locked_m_of(scheduler& s, const G& g) noexcept {
-    if ((g.special.load(relaxed) & special::pinned) == 0) return -1;  // relaxed: a snapshot
+    if ((g.special.load(relaxed_count) & special::pinned) == 0) return -1;
     return index_of_m(s, [&](const m_snapshot& now) { return now.pinned == &g; });
 }
 

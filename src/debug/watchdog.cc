@@ -57,13 +57,13 @@ void watched::look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept {
 // Whether m has run one G for too long, unreported so far.
 bool watched::is_overdue(M& m, int64_t now_ns, finding& f) const noexcept {
     const m_snapshot now(m);
-    if (now.g == nullptr || m.in_call.load(relaxed)) {  // relaxed: a snapshot
+    if (now.g == nullptr || m.in_call.load(relaxed_count)) {
         m.watched = {};
         return false;
     }
     const uint64_t id = id_of(*now.g);
     const uint64_t tick = now.has_p ? now.p->tick() + 1 : 0;
-    const uint64_t yields = m.empty_yields.load(relaxed);  // relaxed: a snapshot
+    const uint64_t yields = m.empty_yields.load(relaxed_count);
     if (forgets_ || m.watched.g != now.g || m.watched.id != id || m.watched.empty_yields != yields ||
         (tick != 0 && m.watched.tick != tick)) {
         m.watched = {now.g, id, tick, yields, now_ns, false};

@@ -128,7 +128,7 @@ waiter* file_ring::take_all_back_locked() noexcept {
     uint64_t tag = 0;
     while (ring_.take_back(tag)) {
         waiter* w = operation::of(tag).end(not_taken);
-        under_way_.fetch_sub(1, relaxed);  // relaxed: the lock
+        under_way_.fetch_sub(1, relaxed_locked);
         if (w == nullptr) continue;
         w->next = chain;
         chain = w;
@@ -157,8 +157,8 @@ waiter* file_ring::collect() noexcept {
 void file_ring::end() noexcept {
     os::ring_completion c{};
     for (;;) {
-        while (ring_.pop(c)) under_way_.fetch_sub(1, relaxed);  // relaxed: there is no other thread
-        if (under_way_.load(relaxed) == 0) return;              // relaxed: as above
+        while (ring_.pop(c)) under_way_.fetch_sub(1, relaxed_alone);
+        if (under_way_.load(relaxed_alone) == 0) return;
         ring_.await(1);
     }
 }

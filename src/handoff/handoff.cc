@@ -12,7 +12,7 @@ namespace {
 // H1, and the giver's part of H2. nullptr: the scheduler is stopping.
 P* take_from_giver_locked(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     WEFT_DCHECK(s.idle.is_locked());
-    while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
+    while (!s.stopping.load(relaxed_locked)) {
         if (P* p = try_release_p_locked(m)) return p;
         held.unlock();
         wait_for_thief(*m->p);
@@ -74,9 +74,9 @@ handoff hand_off_p(scheduler& s, M* m, G* g, previous_owner what) noexcept {
     }
     held.unlock();
 
-    s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
+    s.hand_offs.fetch_add(1, relaxed_count);
     if (to != nullptr && asleep) {
-        s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+        s.wakes.fetch_add(1, relaxed_count);
         wake_m(to);
     }
     if (to != nullptr || start_m(s, p, g) == 0) return handoff::done;

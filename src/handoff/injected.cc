@@ -29,7 +29,7 @@ void end_turn(P* p) noexcept {
 // A3. The number of schedules to the next pass through g0 doubles each time.
 void look_again_later(P* p) noexcept {
     const uint32_t left = p->injected_look_after + 1;
-    if (p->ticks_left.load(relaxed) > left) p->restart_ticks(left);  // relaxed: ours
+    if (p->ticks_left.load(relaxed_own) > left) p->restart_ticks(left);
     p->injected_look_after = std::min(2 * p->injected_look_after, P::global_every);
 }
 
@@ -43,7 +43,7 @@ G* begin_turn(P* p, G* g) noexcept {
 }  // namespace
 
 bool request_reschedule(P& p) noexcept {
-    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p.owner.load(relaxed_cas);
     while (word != 0) {
         if ((word & attention::injected) != 0) return true;
         // acq_rel: the bit publishes what was queued; relaxed: tried again

@@ -81,7 +81,7 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 }
 
 void retire(scheduler& s, M* m) noexcept {
-    m->retired.store(true, relaxed);  // relaxed: a hint
+    m->retired.store(true, relaxed_hint);
     if (m->p == nullptr) {
         idle_guard held(s.idle);
         --s.idle.absent.without_p;
@@ -102,7 +102,7 @@ void retire(scheduler& s, M* m) noexcept {
 void await_stop(scheduler& s, M* m) noexcept {
     m->park.reset();
     idle_guard held(s.idle);
-    const bool waits = !s.stopping.load(relaxed);  // relaxed: set under the lock
+    const bool waits = !s.stopping.load(relaxed_locked);
     if (waits) s.idle.retired_main = m;
     held.unlock();
     if (waits) m->park.sleep(never);
@@ -117,7 +117,7 @@ void pin_g(M* m) noexcept {
 bool unpin_g(M* m) noexcept {
     if (m->pins == 0) return false;
     if (--m->pins != 0) return true;
-    if ((m->g->special.load(relaxed) & special::kept) == 0) untie(m, m->g, special::pinned);  // relaxed: ours
+    if ((m->g->special.load(relaxed_own) & special::kept) == 0) untie(m, m->g, special::pinned);
     return true;
 }
 

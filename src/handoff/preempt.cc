@@ -29,12 +29,12 @@ constexpr uint32_t asking_tries = 100;
 
 // Q1. nullptr: p has no owner, or asked stays set.
 M* hold_owner(P& p) noexcept {
-    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p.owner.load(relaxed_cas);
     for (uint32_t attempt = 0; attempt < asking_tries;) {
         if (holder_of(word) == nullptr) return nullptr;
         if ((word & attention::asked) != 0) {
             spin_backoff(attempt++);
-            word = p.owner.load(relaxed);  // relaxed: as above
+            word = p.owner.load(relaxed_cas);
             continue;
         }
         // acq_rel: orders the askers; relaxed: tried again
@@ -71,8 +71,7 @@ bool has_room(const G* g, uintptr_t sp, std::size_t room) noexcept {
 
 // True if the G on m may be stopped at sp, and has not yielded since it was asked.
 bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
-    // relaxed: our own
-    if (m->g == nullptr || m->in_runtime.load(relaxed) != 0 || !has_room(m->g, sp, room)) return false;
+    if (m->g == nullptr || m->in_runtime.load(relaxed_own) != 0 || !has_room(m->g, sp, room)) return false;
     if (static_cast<uint32_t>(m->eh->uncaught) != 0) return false;
     if (hold::covers(m->last_hold, reinterpret_cast<const void*>(sp), m->g->stack->high())) return false;  // NOLINT
     P* p = m->p;
@@ -93,7 +92,7 @@ void heed(uintptr_t sp) noexcept {
 
 // True if a signal to m was on its way; it has arrived.
 bool receive(M* m) noexcept {
-    uint32_t word = m->signals.load(relaxed);  // relaxed: the exchange decides
+    uint32_t word = m->signals.load(relaxed_cas);
     while (word >= signal_gate::in_flight) {
         // acq_rel: I3; relaxed: the sender stores sent
         if (m->signals.compare_exchange_weak(word, signal_gate::open, acq_rel, relaxed)) return true;
@@ -206,8 +205,8 @@ void shut_gate(M* m) noexcept {
 
 bool begin_interruptible(M* m) noexcept {
     G* g = m->g;
-    if ((g->special.load(relaxed) & special::interruptible) != 0) return false;  // relaxed: ours
-    g->special.fetch_or(special::interruptible, relaxed);                        // relaxed: ours, except for frozen
+    if ((g->special.load(relaxed_own) & special::interruptible) != 0) return false;
+    g->special.fetch_or(special::interruptible, relaxed);  // relaxed: ours, except for frozen
     open_gate(m);
     // A request sent no signal while the gate was shut. relaxed: the retake follows a missed one
     const uintptr_t word = m->p->owner.load(relaxed);
@@ -281,8 +280,7 @@ run_status_t run_preempt_enable(void) noexcept {
 run_status_t run_preempt_disable(void) noexcept {
     M* m = current_g_m();
     if (m == nullptr) return RUN_OK;
-    // relaxed: ours
-    if ((m->g->special.load(relaxed) & special::interruptible) == 0) return RUN_INVALID;
+    if ((m->g->special.load(relaxed_own) & special::interruptible) == 0) return RUN_INVALID;
     end_interruptible(m);
     return RUN_OK;
 }

@@ -20,7 +20,7 @@ bool anything_waits_for(const scheduler& s, const P* p) noexcept { return p->has
 
 bool announce_retake(P& p, const M* m) noexcept {
     const auto holder = reinterpret_cast<uintptr_t>(m);
-    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p.owner.load(relaxed_cas);
     while ((word & ~attention::mask) == holder && (word & attention::asked) == 0) {
         // R1. acq_rel: orders us and m; relaxed: tried again
         if (p.owner.compare_exchange_weak(word, word | attention::retake, acq_rel, relaxed)) return true;
@@ -32,7 +32,7 @@ bool take_p_locked(P& p, const M* m) noexcept {
     const auto holder = reinterpret_cast<uintptr_t>(m);
     // R3. acquire: pairs with leave; the next owner sees what m did with the P
     const bool outside = m->in_runtime.load(acquire) == 0;
-    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p.owner.load(relaxed_cas);
     while ((word & ~attention::mask) == holder && (word & attention::retake) != 0) {
         const bool taken = outside && (word & attention::asked) == 0;
         const uintptr_t next = taken ? 0 : word & ~attention::retake;
@@ -49,14 +49,14 @@ void withdraw_retake(P& p) noexcept {
 void leave_p_to_others(scheduler& s, M* m) noexcept {
     const bool has_p = enter(m);
     if (has_p && anything_waits_for(s, m->p) && hand_off_p(s, m, nullptr, previous_owner::continues) == handoff::no_m)
-        s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
+        s.no_thread.fetch_add(1, relaxed_count);
     leave(m);
 }
 
 bool take_back_p(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     idle_guard held(idle);
-    P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
+    P* p = s.stopping.load(relaxed_locked) ? nullptr : take_idle_p_locked(s, m->p->index);
     if (p != nullptr) {
         WEFT_ASSERT(idle.absent.without_p != 0);
         --idle.absent.without_p;

@@ -22,7 +22,7 @@ M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullpt
 bool enough_ms_locked(const scheduler& s) noexcept {
     WEFT_DCHECK(s.idle.is_locked());
     const absent_ms& absent = s.idle.absent;
-    WEFT_ASSERT(absent.unavailable + absent.without_p <= s.thread_count.load(relaxed));  // relaxed: locked
+    WEFT_ASSERT(absent.unavailable + absent.without_p <= s.thread_count.load(relaxed_locked));
     // relaxed: it only grows while the lock is held
     return s.thread_count.load(relaxed) - absent.unavailable - absent.without_p >= s.ps.alive();
 }
@@ -39,11 +39,11 @@ enum class waker : uint8_t { pusher, outside };
 
 // No thread could be made for p (W5).
 void give_back_without_m(scheduler& s, P* p) noexcept {
-    s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
+    s.no_thread.fetch_add(1, relaxed_count);
     idle_guard held(s.idle);
     put_idle_p_locked(s, p);
     count_spinning_locked(s.idle, -1);
-    s.idle.lacks_m.store(true, relaxed);  // relaxed: locked
+    s.idle.lacks_m.store(true, relaxed_locked);
     M* m = take_pinned_m_locked(s);
     held.unlock();
     if (m != nullptr) wake_m(m);
@@ -54,11 +54,11 @@ void give_back_without_m(scheduler& s, P* p) noexcept {
 void wake_one(scheduler& s, uint32_t preferred, waker by) noexcept {
     idle_state& idle = s.idle;
     idle_guard held(idle);
-    const bool due = by == waker::outside ? idle.spinning.load(relaxed) == 0 : held.wants_m();  // relaxed: locked
-    if (!due || idle.ps.count() == 0 || s.stopping.load(relaxed)) return;                       // relaxed: locked
+    const bool due = by == waker::outside ? idle.spinning.load(relaxed_locked) == 0 : held.wants_m();
+    if (!due || idle.ps.count() == 0 || s.stopping.load(relaxed_locked)) return;
     M* m = take_idle_m_locked(s);
     if (m == nullptr && enough_ms_locked(s)) return;
-    if (m == nullptr && idle.lacks_m.load(relaxed)) {  // relaxed: locked
+    if (m == nullptr && idle.lacks_m.load(relaxed_locked)) {
         m = take_pinned_m_locked(s);
         held.unlock();
         if (m != nullptr) wake_m(m);
@@ -74,7 +74,7 @@ void wake_one(scheduler& s, uint32_t preferred, waker by) noexcept {
     }
     WEFT_ASSERT(m->next_p == nullptr);
     m->next_p = p;
-    s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+    s.wakes.fetch_add(1, relaxed_count);
     wake_m(m);
 }
 
@@ -93,7 +93,7 @@ void put_idle_m_locked(scheduler& s, M* m) noexcept {
     if (m->pinned != nullptr) {
         ++s.idle.absent.unavailable;
     } else {
-        s.idle.lacks_m.store(false, relaxed);  // relaxed: locked
+        s.idle.lacks_m.store(false, relaxed_locked);
     }
 }
 
@@ -148,7 +148,7 @@ P* try_release_p_locked(M* m) noexcept {
     WEFT_DCHECK(m->home->idle.is_locked());
     P* p = m->p;
     WEFT_ASSERT(p != nullptr);
-    uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p->owner.load(relaxed_cas);
     WEFT_ASSERT((word & ~attention::mask) == reinterpret_cast<uintptr_t>(m));
     while ((word & attention::asked) == 0) {
         // acq_rel: the next owner sees all that was done with it; relaxed: tried again
@@ -179,7 +179,7 @@ void acquire_p(M* m, P* p) noexcept {
     const bool ours = p->owner.compare_exchange_strong(free, reinterpret_cast<uintptr_t>(m) | m->home->owner_flags,
                                                        acq_rel, relaxed);  // with try_release_p_locked
     WEFT_ASSERT(ours);
-    p->state.store(p_state::running, relaxed);  // relaxed: for dumps
+    p->state.store(p_state::running, relaxed_count);
     p->begin_slice();
     m->p = p;
     m->move_to.store(os::no_cpu, relaxed);  // relaxed: requests made with another P are void
@@ -188,7 +188,7 @@ void acquire_p(M* m, P* p) noexcept {
 void put_idle_p_locked(scheduler& s, P* p) noexcept {
     WEFT_DCHECK(s.idle.is_locked());
     WEFT_ASSERT(!p->has_work());
-    p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
+    p->state.store(p_state::idle, relaxed_count);
     s.idle.ps.put(p->index);
 }
 
@@ -233,7 +233,7 @@ bool start_spinning(scheduler& s, M* m) noexcept {
     const idle_guard held(s.idle);
     WEFT_ASSERT(s.idle.ps.count() <= s.ps.alive());
     const uint32_t busy = s.ps.alive() - s.idle.ps.count();
-    if (2 * s.idle.spinning.load(relaxed) >= busy) return false;  // relaxed: locked
+    if (2 * s.idle.spinning.load(relaxed_locked) >= busy) return false;
     m->spinning = true;
     count_spinning_locked(s.idle, 1);
     return true;
@@ -280,7 +280,7 @@ void wake_m(M* m) noexcept {
 void try_missing_m(scheduler& s) noexcept {
     {
         const idle_guard held(s.idle);
-        s.idle.lacks_m.store(false, relaxed);  // relaxed: locked
+        s.idle.lacks_m.store(false, relaxed_locked);
     }
     wake_for_outside(s, procs_max);
 }

@@ -37,9 +37,9 @@ inline constexpr uint32_t monitor = 2;  // the monitor is dormant: sysmon.h
 
 // Counts are written under the lock and read without it.
 inline void add_locked(atomic<uint32_t>& count, int change) noexcept {
-    const uint32_t n = count.load(relaxed) + static_cast<uint32_t>(change);  // relaxed: locked
+    const uint32_t n = count.load(relaxed_locked) + static_cast<uint32_t>(change);
     WEFT_ASSERT(static_cast<int32_t>(n) >= 0);
-    count.store(n, relaxed);  // relaxed: locked
+    count.store(n, relaxed_locked);
 }
 
 // Guarded by the lock.
@@ -133,7 +133,7 @@ private:
     // I2.
     [[nodiscard]] uint32_t wanted_now() const noexcept {
         const bool near = sentinel.m != nullptr && sentinel.near;
-        const bool an_m = ps.count() != 0 && spinning.load(relaxed) == 0 && !near;  // relaxed: locked
+        const bool an_m = ps.count() != 0 && spinning.load(relaxed_locked) == 0 && !near;
         return (an_m ? wanted::an_m : 0) | (monitor.dormant ? wanted::monitor : 0);
     }
 

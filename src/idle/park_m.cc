@@ -156,7 +156,7 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
     m->park.reset();
     idle_guard held(idle);
     if (std::exchange(m->coming, false)) --idle.absent.coming;
-    while (!s.stopping.load(relaxed)) {  // relaxed: set under the lock
+    while (!s.stopping.load(relaxed_locked)) {
         if (m->next_p != nullptr) {
             // It was handed its pinned G, perhaps before it parked. Another M must scan instead.
             held.unlock();

@@ -18,15 +18,15 @@ uint32_t count_hogs(scheduler& s) noexcept {
 
 // no_cpu: unknown, no M holds p, or its holder is in a blocking call and needs no CPU.
 uint32_t cpu_of_holder_locked(const P& p) noexcept {
-    const M* m = holder_of(p.owner.load(acquire));                    // pairs with acquire_p
-    if (m == nullptr || m->in_call.load(relaxed)) return os::no_cpu;  // relaxed: a hint
+    const M* m = holder_of(p.owner.load(acquire));  // pairs with acquire_p
+    if (m == nullptr || m->in_call.load(relaxed_hint)) return os::no_cpu;
     return os::cpu_of(m->cpu_word);
 }
 
 void add_hogs_locked(const scheduler& s, uint32_t hogs, cpu_census& census) noexcept {
     s.threads_lock.assume_held();
     for (const M* m = s.all_ms; m != nullptr && hogs != 0; m = m->all_next) {
-        if (!m->is_hog.load(relaxed)) continue;  // relaxed: a hint
+        if (!m->is_hog.load(relaxed_hint)) continue;
         census.add_hog(os::cpu_of(m->cpu_word));
         --hogs;
     }
@@ -97,14 +97,14 @@ void placement::look(scheduler& s, int64_t now_ns) noexcept {
 
 void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept {
     WEFT_DCHECK(idle.is_locked());
-    if (m->is_hog.load(relaxed) == is_one) return;  // relaxed: locked
-    m->is_hog.store(is_one, relaxed);               // relaxed: as above
+    if (m->is_hog.load(relaxed_locked) == is_one) return;
+    m->is_hog.store(is_one, relaxed_locked);
     WEFT_ASSERT(is_one || idle.absent.hogs != 0);
     idle.absent.hogs += is_one ? 1U : ~0U;
 }
 
 void move_now(M* m) noexcept {
-    const uint32_t cpu = m->move_to.exchange(os::no_cpu, relaxed);  // relaxed: as above
+    const uint32_t cpu = m->move_to.exchange(os::no_cpu, relaxed_locked);
     if (os::move_this_thread(cpu)) m->home->sysmon.spread.count();
 }
 

@@ -72,10 +72,10 @@ public:
     void look(scheduler& s, int64_t now_ns) noexcept;
 
     // Any thread.
-    void count() noexcept { moved_.fetch_add(1, relaxed); }  // relaxed: statistics
+    void count() noexcept { moved_.fetch_add(1, relaxed_count); }
 
     // Any thread.
-    [[nodiscard]] uint64_t moved() const noexcept { return moved_.load(relaxed); }  // relaxed: statistics
+    [[nodiscard]] uint64_t moved() const noexcept { return moved_.load(relaxed_count); }
 
 private:
     void tell_one_locked(scheduler& s, uint32_t hogs) noexcept;

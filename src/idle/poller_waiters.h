@@ -48,8 +48,8 @@ public:
     // m is about to enter. Requires the idle lock, and a free seat.
     void take_locked(M* m) noexcept {
         atomic<M*>& seat = seats_[at(0) == nullptr ? 0 : 1];
-        WEFT_ASSERT(seat.load(relaxed) == nullptr);  // relaxed: locked
-        seat.store(m, relaxed);                      // relaxed: locked
+        WEFT_ASSERT(seat.load(relaxed_locked) == nullptr);
+        seat.store(m, relaxed_locked);
     }
 
     // S1. The caller has notified an M there, and must interrupt afterwards.

@@ -106,7 +106,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
     if (count != 0) abandoned::add(abandoned::locks);  // before closures with locked objects go
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: no other thread is left
+        if (g.state.load(relaxed_alone) == g_state::dead) return;
         if ((g.traits & trait::contexts) != 0) {
             for (const struct stack* on = g.stack; on != nullptr; on = on->continued()) s.stacks.keep(*on);
         }

@@ -106,7 +106,7 @@ void begin_on_this_stack(const runtime_options& options, source_location where) 
     }
     the_one = a.get();
     a->default_before = exchange_default(a->s);
-    a->s->external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    a->s->external_spawns.fetch_add(1, relaxed_count);
 
     M* m = a->m0;
     const fiber g0_fiber = m->g0_fiber;

@@ -184,20 +184,20 @@ void install_fatal_report() noexcept {
 
 void free_registry_lock() noexcept {
     registry_lock.reset_after_fork();
-    visitors.store(0, relaxed);  // relaxed: no other thread
+    visitors.store(0, relaxed_alone);
 }
 
 void register_scheduler(scheduler* s) noexcept {
     registry_lock.lock();
-    s->next_registered.store(registry.load(relaxed), relaxed);  // relaxed: written under the lock
-    registry.store(s, release);                                 // pairs with visit_schedulers
+    s->next_registered.store(registry.load(relaxed_locked), relaxed_locked);
+    registry.store(s, release);  // pairs with visit_schedulers
     registry_lock.unlock();
 }
 
 void unregister_scheduler(scheduler* s) noexcept {
     registry_lock.lock();
     atomic<scheduler*>* link = &registry;
-    while (link->load(relaxed) != s) link = &link->load(relaxed)->next_registered;  // relaxed: written under the lock
+    while (link->load(relaxed_locked) != s) link = &link->load(relaxed_locked)->next_registered;
     link->store(s->next_registered.load(relaxed), release);  // relaxed: as above; pairs with visit_schedulers
     registry_lock.unlock();
     WEFT_FULL_FENCE();                                                       // later visitors do not find it
@@ -254,7 +254,7 @@ bool report::goes_on() noexcept {
 
 void report::give_up() noexcept {
     gave_up_ = true;
-    left_out.fetch_add(1, relaxed);  // relaxed: statistics
+    left_out.fetch_add(1, relaxed_count);
 }
 
 // False: time is over, or the writer must end.
@@ -276,7 +276,7 @@ bool report::write_patiently(const char* text, std::size_t size) noexcept {
         if (wrote < 0 || (wrote == 0 && !await_reader())) return false;
         if (wrote == 0) continue;
         done += static_cast<std::size_t>(wrote);
-        amid_line.store(text[done - 1] != '\n', relaxed);  // relaxed: a hint
+        amid_line.store(text[done - 1] != '\n', relaxed_hint);
         if (patience_ == patience::while_read) left_ns_ = stall_ns;
     }
     return true;
@@ -291,11 +291,11 @@ bool report::tell_what_was_left_out() noexcept {
     char line[80];
     const int size =
         std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: stderr was not read\n",
-                      amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a hint
+                      amid_line.load(relaxed_hint) ? "\n" : "", count);
     if (patience_ == patience::little) left_ns_ = 0;
     const bool told = write_patiently(line, static_cast<std::size_t>(size));
     left_ns_ = full_patience_ns();
-    if (!told) left_out.fetch_add(count, relaxed);  // relaxed: as above
+    if (!told) left_out.fetch_add(count, relaxed_hint);
     return told;
 }
 

@@ -46,7 +46,7 @@ bool is_called_by(const scheduler* s) noexcept {
 }
 
 void await_procs(scheduler& s) {
-    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: polled
+    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(detail::relaxed_hint)) {
         retire_idle_surplus(s);
         pause_until_ns(os::monotonic_ns() + procs_look_ns);
     }
@@ -84,12 +84,12 @@ private:
 void forget_default_runtime() noexcept {
     default_one = nullptr;
     default_lock.reset_after_fork();
-    main_runs.store(false, relaxed);  // relaxed: no other thread
+    main_runs.store(false, detail::relaxed_alone);
 }
 
 bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one caller continues
 
-bool main_is_running() noexcept { return main_runs.load(relaxed); }  // relaxed: a hint
+bool main_is_running() noexcept { return main_runs.load(detail::relaxed_hint); }
 
 void release_main() noexcept { main_runs.store(false, release); }  // pairs with the exchange
 
@@ -219,7 +219,7 @@ void run_main(const runtime_options& options,
     acquire_first_p(*s, m);
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
-    s->external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    s->external_spawns.fetch_add(1, detail::relaxed_count);
     m->p->now_ns = os::monotonic_ns();
     m->picked = g;  // not queued, and so not stolen: main's first pin is to this thread
     schedule_loop(m);
@@ -244,7 +244,7 @@ using detail::release;
 runtime::runtime(runtime_options options) : options_(std::move(options)) { start(); }
 
 runtime::~runtime() {
-    if (detail::exit_has_begun() && detail::is_called_by(scheduler_.load(relaxed))) return;  // relaxed: our own
+    if (detail::exit_has_begun() && detail::is_called_by(scheduler_.load(detail::relaxed_own))) return;
     abandon();
 }
 
@@ -388,10 +388,10 @@ detail::runtime_use runtime::use() const noexcept {
         return {left != nullptr && detail::is_called_by(left) ? left : nullptr, false};
     }
     if (detail::is_called_by(s)) return {s, false};
-    if (started_in_ != detail::fork_generation.load(relaxed))  // relaxed: changes only while there is one thread
+    if (started_in_ != detail::fork_generation.load(detail::relaxed_alone))
         detail::fatal_in_child("a runtime of the parent was");
     lock_.lock();
-    s = open_ == openness::closed ? nullptr : scheduler_.load(relaxed);  // relaxed: as above
+    s = open_ == openness::closed ? nullptr : scheduler_.load(detail::relaxed_alone);
     if (s != nullptr) s->pin();
     lock_.unlock();
     return {s, s != nullptr};

@@ -138,7 +138,7 @@ bool is_joinable(const M* m) noexcept { return m->parting.load(acquire) == M::pa
 void join(M* m) noexcept {
     WEFT_ASSERT(!m->is_main);
     os::join_thread(m->thread);
-    m->parting.store(M::parted::joined, relaxed);  // relaxed: no other thread
+    m->parting.store(M::parted::joined, relaxed_alone);
 }
 
 // Gives up on threads of s that have not ended, and closes polling to them. May be called again.
@@ -190,9 +190,9 @@ void* m_thread(void* argument) {
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our value matters
         await_main_thread(s);
     abandon_thread(m);
-    if (m->retired.load(relaxed)) {       // relaxed: ours
-        reap(s);                          // those that retired earlier
-        s.retired.fetch_add(1, relaxed);  // relaxed: a hint
+    if (m->retired.load(relaxed_own)) {
+        reap(s);  // those that retired earlier
+        s.retired.fetch_add(1, relaxed_hint);
     }
     if (!m->part(M::parted::thread)) os::detach_this_thread();
     m->has_ended.store(true, release);  // pairs with threads_running, reap
@@ -208,13 +208,13 @@ bool enlist(scheduler& s, M* m) noexcept {
     const uint32_t leaves =
         caller != nullptr && caller->retired.load(relaxed) ? 1 : 0;  // its place is free once it has ended
     s.threads_lock.lock();
-    const uint32_t count = s.thread_count.load(relaxed);  // relaxed: locked, as below
+    const uint32_t count = s.thread_count.load(relaxed_locked);
     const bool fits = count < s.threads_max + leaves;
     if (fits) {
         m->index = s.ms_made++;
-        s.thread_count.store(count + 1, relaxed);                   // relaxed: locked
-        s.threads_scarce.store(are_scarce(s, count + 1), relaxed);  // relaxed: a hint
-        m->random = prng(random_seed() + m->index);                 // equal in every run: only seeds give randomness
+        s.thread_count.store(count + 1, relaxed_locked);
+        s.threads_scarce.store(are_scarce(s, count + 1), relaxed_hint);
+        m->random = prng(random_seed() + m->index);  // equal in every run: only seeds give randomness
         m->all_next = s.all_ms;
         s.all_ms = m;
     }
@@ -231,9 +231,9 @@ void delist_locked(scheduler& s, M* m) noexcept {
         link = &(*link)->all_next;
     }
     *link = m->all_next;
-    WEFT_ASSERT(s.thread_count.load(relaxed) != 0);                                // relaxed: locked
-    s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);               // relaxed: locked
-    s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed)), relaxed);  // relaxed: as above
+    WEFT_ASSERT(s.thread_count.load(relaxed_locked) != 0);
+    s.thread_count.store(s.thread_count.load(relaxed_locked) - 1, relaxed_locked);
+    s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed_locked)), relaxed_locked);
 }
 
 void delist(scheduler& s, M* m) noexcept {
@@ -253,14 +253,14 @@ M* take_retired(scheduler& s) noexcept {
         delist_locked(s, m);
         WEFT_ASSERT(s.idle.absent.unavailable != 0);
         --s.idle.absent.unavailable;
-        s.retired.fetch_sub(1, relaxed);  // relaxed: a hint
+        s.retired.fetch_sub(1, relaxed_hint);
     }
     s.threads_lock.unlock();
     return m;
 }
 
 void reap(scheduler& s) noexcept {
-    if (s.retired.load(relaxed) == 0) return;  // relaxed: a hint
+    if (s.retired.load(relaxed_hint) == 0) return;
     while (M* m = take_retired(s)) {
         join(m);
         s.sysmon.await_check();
@@ -280,7 +280,7 @@ bool threads_running(scheduler& s) noexcept {
 
 scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_pool::options& stack_options)
     : name(o.name),
-      made_in(fork_generation.load(relaxed)),  // relaxed: changes only while there is one thread
+      made_in(fork_generation.load(relaxed_alone)),
       ps(p_count),
       stacks(stack_options),
       gs(stack_options.trims) {
@@ -289,7 +289,7 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_poo
         owner_flags = attention::fence;
     }
     for (uint32_t i = 0; i < p_count; ++i) {
-        ps[i].state.store(p_state::idle, relaxed);  // relaxed: not shared yet
+        ps[i].state.store(p_state::idle, relaxed_alone);
         idle.ps.put(i);
     }
     const idle_guard publishes(idle);
@@ -357,12 +357,11 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = slice_ns;
-    s->cpus.store(os::usable_cpus(), relaxed);  // relaxed: not shared yet
+    s->cpus.store(os::usable_cpus(), relaxed_alone);
     s->retakes = debug.retake && options.retake;
     s->moves_threads = debug.placement;
     s->retakes_always = s->retakes && debug.retake_always;
-    // relaxed: not shared yet
-    s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed);
+    s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed_alone);
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
     s->watch.start(*s, debug, choose_watchdog(options));
@@ -370,7 +369,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->thread_idle_ns = choose_thread_idle();
     s->memory_idle_ns = memory_idle_ns;
     s->call_permits = std::make_unique<call_permits>(call_permits_for(*s, procs));
-    s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: not shared yet
+    s->threads_scarce.store(are_scarce(*s, 0), relaxed_alone);
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(
             std::error_code(error, std::generic_category()),

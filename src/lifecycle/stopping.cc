@@ -83,7 +83,7 @@ WEFT_NO_SANITIZE bool is_untold(const G& g) noexcept {
 bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept
     WEFT_TRY_ACQUIRE(true, lock) WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (int i = 0; i < lock_tries; ++i) {
-        uint32_t seen = lock.word().load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = lock.word().load(relaxed_cas);
         if ((seen & guarded_word::guard) == 0 &&
             lock.word().compare_exchange_strong(seen, seen | guarded_word::guard, acquire, relaxed)) {  // as lock_bits
             bits = seen;

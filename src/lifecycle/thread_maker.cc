@@ -59,7 +59,7 @@ void thread_maker::end() noexcept {
     lock_.unlock();
     wanted_.wake();
     os::join_thread(thread_);
-    state_.store(none, relaxed);  // relaxed: no other thread is left
+    state_.store(none, relaxed_alone);
 }
 
 }  // namespace weft::detail

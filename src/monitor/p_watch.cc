@@ -64,7 +64,7 @@ uint32_t p_watch::check_ps(candidate* all, bool some_wait, bool takes_all, int64
 bool p_watch::observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept {
     const uint64_t tick = p.tick();
     const uint64_t slice = p.slice();
-    const uint64_t calls = m->calls.load(relaxed);  // relaxed: a look
+    const uint64_t calls = m->calls.load(relaxed_hint);
     const bool same_m = seen.m == m;
     const bool as_before = same_m && seen.tick == tick;
     if (as_before && seen.calls == calls) return true;
@@ -144,7 +144,7 @@ void p_watch::ask_to_yield(observation& seen, P& p, const M* m, int64_t now_ns) 
     seen.asked_ns = seen.cpu_at_ns = now_ns;
     seen.cpu_ns = os::thread_cpu_ns(m->tid());
     request_preempt(*home_, p);
-    requests.fetch_add(1, relaxed);  // relaxed: statistics
+    requests.fetch_add(1, relaxed_count);
 }
 
 // If Gs from run_next have used up their slice, and others are queued, asks the running one to

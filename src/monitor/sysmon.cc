@@ -33,7 +33,7 @@ void call_monitor(scheduler& s) noexcept {
         if (!idle.monitor.dormant || !no_m_scans(idle)) return;
         // Work waits for a P, or will before it wakes; or events may. In this order: L1 of idle.h.
         const bool queued = anything_to_do(s, long_ago);
-        const bool due = earliest_deadline(s) < idle.monitor.until_ns.load(relaxed);  // relaxed: locked
+        const bool due = earliest_deadline(s) < idle.monitor.until_ns.load(relaxed_locked);
         idle.monitor.polls = s.io.in_use() && !queued;
         if (!queued && !due && !idle.monitor.polls) return;
         idle.monitor.dormant = false;
@@ -108,7 +108,7 @@ void monitor::loop() noexcept {
 void monitor::scan_on_time(int64_t now_ns) noexcept {
     if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
         ps_.disregard(now_ns - planned_ns_, now_ns);
-        count.late.fetch_add(1, relaxed);  // relaxed: statistics
+        count.late.fetch_add(1, relaxed_count);
     }
     scan(now_ns);
     planned_ns_ = now_ns + pace_.next_in_ns();
@@ -223,7 +223,7 @@ bool monitor::go_dormant() noexcept {
 
 void monitor::scan(int64_t now_ns) noexcept {
     scheduler& s = *home_;
-    count.scans.fetch_add(1, relaxed);  // relaxed: statistics
+    count.scans.fetch_add(1, relaxed_count);
     const bool no_m = no_m_scans(s.idle);
     if (no_m) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
     const bool queued = anything_to_do(s, no_m ? now_ns : long_ago);     // else timers are the sentinel's
@@ -237,7 +237,7 @@ void monitor::scan(int64_t now_ns) noexcept {
         pace_.stay_active();
         retire_idle_surplus(s);
     }
-    if (queued && s.idle.lacks_m.load(relaxed)) ask_for_m_again(now_ns);  // relaxed: a look
+    if (queued && s.idle.lacks_m.load(relaxed_hint)) ask_for_m_again(now_ns);
     const bool some_wait = takes_all_ || (queued && no_m_scans(s.idle) && s.retakes);
 
     p_watch::candidate all[p_watch::candidates_max];
@@ -287,7 +287,7 @@ void monitor::follow_cpus(int64_t now_ns) noexcept {
     cpus_seen_ns_ = now_ns;
     scheduler& s = *home_;
     const uint32_t n = std::min(os::usable_cpus(), procs_max);
-    s.cpus.store(n, relaxed);                   // relaxed: a number
+    s.cpus.store(n, relaxed_count);
     if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs checks again
     const uint32_t procs = procs_within(s.threads_max, n);
     if (procs == s.ps.in_use()) return;
@@ -300,7 +300,7 @@ void monitor::ask_for_m_again(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     if (now_ns >= no_threads_until_ns_) {
         try_missing_m(s);
-        if (!s.idle.lacks_m.load(relaxed)) return;  // relaxed: a look
+        if (!s.idle.lacks_m.load(relaxed_hint)) return;
         no_threads_until_ns_ = now_ns + no_thread_ns;
     }
     pace_.within(no_threads_until_ns_ - now_ns);
@@ -317,7 +317,7 @@ bool monitor::ensure_idle_ms(uint32_t count_wanted) noexcept {
     const int64_t now_ns = os::monotonic_ns();
     for (uint32_t i = there + coming; i < count_wanted && now_ns >= no_threads_until_ns_; ++i) {
         if (start_m(s, nullptr, nullptr) == 0) continue;
-        s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
+        s.no_thread.fetch_add(1, relaxed_count);
         no_threads_until_ns_ = now_ns + no_thread_ns;
         wake_for_outside(s, procs_max);  // for a push that took it for one about to park
     }
@@ -340,7 +340,7 @@ bool monitor::take_one_locked(const p_watch::candidate& c, bool fenced) noexcept
     idle_state& idle = s.idle;
     P& p = s.ps[c.p];
     const bool surplus = c.reason == p_watch::why::surplus;
-    if (!fenced || (!surplus && idle.ms.any == nullptr) || s.stopping.load(relaxed)) {  // relaxed: locked
+    if (!fenced || (!surplus && idle.ms.any == nullptr) || s.stopping.load(relaxed_locked)) {
         withdraw_retake(p);
         return false;
     }
@@ -357,7 +357,7 @@ bool monitor::take_one_locked(const p_watch::candidate& c, bool fenced) noexcept
     atomic<uint64_t>& counted = blocked   ? count.retakes_blocked
                                 : burning ? count.retakes_burning
                                           : count.retakes_in_call;
-    counted.fetch_add(1, relaxed);  // relaxed: statistics
+    counted.fetch_add(1, relaxed_count);
     pace_.took_p(blocked);
     return true;
 }
@@ -395,7 +395,7 @@ void monitor::retake(const p_watch::candidate* all, uint32_t n) noexcept {
     while (targets != nullptr) {
         M* target = targets;
         targets = target->idle_next;
-        s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+        s.wakes.fetch_add(1, relaxed_count);
         wake_m(target);
     }
 }

@@ -93,9 +93,9 @@ public:
     [[nodiscard]] bool is_left() const noexcept { return thread_state_.load(acquire) == left; }  // pairs with run
 
     // True while it writes a dump, which may take as long as the reader does.
-    [[nodiscard]] bool reports() const noexcept { return reports_.load(relaxed); }  // relaxed: a look
+    [[nodiscard]] bool reports() const noexcept { return reports_.load(relaxed_hint); }
 
-    void set_reports(bool reports) noexcept { reports_.store(reports, relaxed); }  // relaxed: as above
+    void set_reports(bool reports) noexcept { reports_.store(reports, relaxed_hint); }
 
     // Requires: it was made active.
     void wake() noexcept { called_.wake(); }
@@ -121,7 +121,7 @@ public:
     // 0 if its thread has not begun.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
 
-    [[nodiscard]] uint64_t requests() const noexcept { return ps_.requests.load(relaxed); }  // relaxed: statistics
+    [[nodiscard]] uint64_t requests() const noexcept { return ps_.requests.load(relaxed_count); }
 
     // What it has done, for stats.
     struct {

@@ -27,7 +27,7 @@ protected:
         : rt_({.procs = 1, .memory_idle = runtime_options::keep_memory}),
           s_(rt_.run([] { return current_m()->home; })) {}
 
-    [[nodiscard]] uint64_t scans() const { return s_->sysmon.count.scans.load(relaxed); }  // relaxed: a look
+    [[nodiscard]] uint64_t scans() const { return s_->sysmon.count.scans.load(relaxed_hint); }
 
     // Until it sleeps and is not about to scan for another reason.
     void wait_until_dormant() {

@@ -21,8 +21,8 @@ void fd_handle::take(fd_handle& other) noexcept {
     desc_ = other.desc_;
     generation_ = other.generation_;
     fd_ = other.fd_;
-    read_deadline_.store(other.read_deadline_.load(relaxed), relaxed);    // relaxed: no other thread uses either
-    write_deadline_.store(other.write_deadline_.load(relaxed), relaxed);  // relaxed: as above
+    read_deadline_.store(other.read_deadline_.load(relaxed_alone), relaxed_alone);
+    write_deadline_.store(other.write_deadline_.load(relaxed_alone), relaxed_alone);
     other.desc_ = nullptr;
     other.fd_ = -1;
 }

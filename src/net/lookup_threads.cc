@@ -44,9 +44,7 @@ lookup_threads& lookup_threads::of_this_process() {
     auto made = std::make_unique<lookup_threads>();
     // Registers the handler once, in whichever process comes first.
     static const bool registered = [] {
-        os::call_in_child_of_fork([] {
-            the_threads.store(nullptr, weft::detail::relaxed);  // relaxed: there is no other thread
-        });
+        os::call_in_child_of_fork([] { the_threads.store(nullptr, weft::detail::relaxed_alone); });
         return true;
     }();
     static_cast<void>(registered);

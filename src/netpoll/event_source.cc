@@ -79,7 +79,7 @@ bool standing_source_is_awaited() noexcept {
 
 void forget_standing_sources() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (atomic<standing_source*>& place : sources) {
-        standing_source* s = place.load(relaxed);  // relaxed: no other thread exists
+        standing_source* s = place.load(relaxed_alone);
         if (s == nullptr) continue;
         s->moving_.reset_after_fork();
         s->home_ = nullptr;

@@ -20,7 +20,7 @@ poll_backend* netpoll::backend(scheduler& s, int& error) noexcept {
     error = made == nullptr ? ENOMEM : made->open();
     if (error != 0) return nullptr;
     opening_.lock();
-    where = backend_.load(relaxed);  // relaxed: locked
+    where = backend_.load(relaxed_locked);
     const bool first = where == nullptr;
     if (first) {
         where = made.release();
@@ -48,13 +48,13 @@ event_source* netpoll::make_files(scheduler& s, std::unique_ptr<event_source> (*
         if (made != nullptr && where->add(fd, token_of(source_kind::files)) != 0) made.reset();
     }
     opening_.lock();
-    if (!files_asked_.load(relaxed)) {          // relaxed: locked
+    if (!files_asked_.load(relaxed_locked)) {
         files_.store(made.release(), relaxed);  // relaxed: published by the next
         files_asked_.store(true, release);      // pairs with files
     }
     opening_.unlock();
     if (where != nullptr && made != nullptr) where->remove(fd);  // another thread was faster
-    return files_.load(relaxed);                                 // relaxed: the lock
+    return files_.load(relaxed_locked);
 }
 
 waiter* netpoll::collect(uint64_t token) noexcept {

@@ -51,7 +51,7 @@ public:
     netpoll(const netpoll&) = delete;
     netpoll& operator=(const netpoll&) = delete;
 
-    [[nodiscard]] bool in_use() const noexcept { return backend_.load(relaxed) != nullptr; }  // relaxed: a hint
+    [[nodiscard]] bool in_use() const noexcept { return backend_.load(relaxed_hint) != nullptr; }
 
     // Opens the backend if necessary, and then wakes an M to sleep there. nullptr: error says why.
     [[nodiscard]] poll_backend* backend(scheduler& s, int& error) noexcept;

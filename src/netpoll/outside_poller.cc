@@ -36,7 +36,7 @@ void* poll_for_ever(void* argument) noexcept {
 
 // Returns 0 or an errno value.
 int open_locked() noexcept {
-    if (outside.load(relaxed) != nullptr) return 0;  // relaxed: locked
+    if (outside.load(relaxed_locked) != nullptr) return 0;
     install_fork_handler();
     std::unique_ptr<poll_backend> made = make_poll_backend();
     if (made == nullptr) return ENOMEM;
@@ -54,7 +54,7 @@ poll_backend* outside_backend(int& error) noexcept {
     if (where != nullptr) return where;
     opening.lock();
     error = open_locked();
-    where = outside.load(relaxed);  // relaxed: locked
+    where = outside.load(relaxed_locked);
     opening.unlock();
     return where;
 }
@@ -67,7 +67,7 @@ int add_to_outside_poller(poll_desc& d) noexcept {
 }
 
 void forget_outside_poller() noexcept {
-    outside.store(nullptr, relaxed);  // relaxed: no other thread exists
+    outside.store(nullptr, relaxed_alone);
     opening.reset_after_fork();
 }
 

@@ -36,7 +36,7 @@ uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
     remove_locked();  // I2: a waiter may have added the file before
     waiter* readers = in.renew_locked();
     waiter* writers = out.renew_locked();
-    uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
+    uint64_t word = word_.load(relaxed_cas);
     uint64_t next = 0;
     do {
         const uint32_t generation = std::max(generation_of(word) + 1, 1U);  // 0 means no generation
@@ -53,7 +53,7 @@ uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
 uint32_t poll_desc::open() noexcept { return begin(0, false); }
 
 bool poll_desc::enter(uint32_t generation) noexcept {
-    uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
+    uint64_t word = word_.load(relaxed_cas);
     do {
         if (generation_of(word) != generation || (word & closing) != 0) [[unlikely]]
             return false;
@@ -89,12 +89,12 @@ bool poll_desc::end_at(uint64_t word) noexcept {
 }
 
 void poll_desc::remove_locked() noexcept {
-    if (poll_backend* where = home_.load(relaxed)) where->remove(fd_);  // relaxed: locked
-    home_.store(nullptr, relaxed);                                      // relaxed: as above
+    if (poll_backend* where = home_.load(relaxed_locked)) where->remove(fd_);
+    home_.store(nullptr, relaxed_locked);
 }
 
 bool poll_desc::close(uint32_t generation) noexcept {
-    uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
+    uint64_t word = word_.load(relaxed_cas);
     do {
         if (generation_of(word) != generation || (word & closing) != 0) return false;
     } while (!word_.compare_exchange_weak(word, word | closing, acq_rel, relaxed));  // R2; relaxed: tried again
@@ -108,11 +108,11 @@ int poll_desc::detach(uint32_t generation) noexcept {
 }
 
 uint32_t poll_desc::borrow() noexcept {
-    uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
+    uint64_t word = word_.load(relaxed_cas);
     for (;;) {
         if ((word & unused) != 0) {
             if (const uint32_t generation = begin(borrowed, true)) return generation;
-            word = word_.load(relaxed);  // relaxed: as above
+            word = word_.load(relaxed_cas);
         } else if ((word & closing) != 0) {
             return 0;
         } else if (word_.compare_exchange_weak(word, word + 1, acq_rel, relaxed)) {  // A2; relaxed: tried again
@@ -126,20 +126,20 @@ uint32_t poll_desc::borrow() noexcept {
 // number.
 void poll_desc::add_again() noexcept {
     registering_.lock();
-    if (poll_backend* where = home_.load(relaxed)) static_cast<void>(where->add(fd_, token()));  // relaxed: locked
+    if (poll_backend* where = home_.load(relaxed_locked)) static_cast<void>(where->add(fd_, token()));
     registering_.unlock();
 }
 
 int poll_desc::add_to(poll_backend& where) noexcept {
     registering_.lock();
     int error = 0;
-    if (home_.load(relaxed) == nullptr) {  // relaxed: locked
+    if (home_.load(relaxed_locked) == nullptr) {
         error = where.add(fd_, token());
         if (error == EEXIST) {  // an earlier file with this number lives on, added under an old token
             where.remove(fd_);
             error = where.add(fd_, token());
         }
-        if (error == 0) home_.store(&where, relaxed);  // relaxed: locked
+        if (error == 0) home_.store(&where, relaxed_locked);
     }
     registering_.unlock();
     return error;
@@ -174,8 +174,8 @@ waiter* poll_desc::deliver(const poll_event& event) noexcept {
 void poll_desc::abandon(const poll_backend& where) noexcept {
     for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) {
         d->registering_.lock();
-        const bool was_there = d->home_.load(relaxed) == &where;  // relaxed: locked
-        if (was_there) d->home_.store(nullptr, relaxed);          // relaxed: as above
+        const bool was_there = d->home_.load(relaxed_locked) == &where;
+        if (was_there) d->home_.store(nullptr, relaxed_locked);
         d->registering_.unlock();
         if (was_there) d->wake_all();
     }
@@ -183,13 +183,13 @@ void poll_desc::abandon(const poll_backend& where) noexcept {
 
 void poll_desc::forget() noexcept {
     registering_.reset_after_fork();
-    home_.store(nullptr, relaxed);  // relaxed: there is no other thread, here and below
+    home_.store(nullptr, relaxed_alone);
     in.forget_waiters();
     out.forget_waiters();
-    const uint64_t word = word_.load(relaxed);  // relaxed: as above
+    const uint64_t word = word_.load(relaxed_alone);
     if ((word & unused) != 0) return;
     if ((word & (closing | borrowed)) == 0) {
-        word_.store((word & ~users_mask) | 1, relaxed);  // relaxed: as above
+        word_.store((word & ~users_mask) | 1, relaxed_alone);
         return;
     }
     // relaxed: as above

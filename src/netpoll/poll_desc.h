@@ -59,9 +59,7 @@ public:
     static constexpr int numbers_end = 1 << 24;
 
     // The number of forks before this process. A child uses nothing older.
-    [[nodiscard]] static uint32_t process() noexcept {
-        return forks_.load(relaxed);  // relaxed: changes only while there is one thread
-    }
+    [[nodiscard]] static uint32_t process() noexcept { return forks_.load(relaxed_alone); }
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
 

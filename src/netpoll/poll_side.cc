@@ -51,8 +51,8 @@ void poll_side::prefetch_waiter() const noexcept {
 }
 
 waiter* poll_side::renew_locked() noexcept {
-    hung_up_.store(false, relaxed);  // relaxed: locked
-    drained_.store(1, relaxed);      // relaxed: as above
+    hung_up_.store(false, relaxed_locked);
+    drained_.store(1, relaxed_locked);
     return waiters_.pop_all_claimed();
 }
 
@@ -95,7 +95,7 @@ uint32_t poll_side::waiters_for_test() noexcept {
 
 void poll_side::forget_waiters() noexcept {
     waiters_.forget_all();
-    word_.reset_after_fork((word_.word().load(relaxed) + edge) & edges_mask);  // relaxed: there is no other thread
+    word_.reset_after_fork((word_.word().load(relaxed_alone) + edge) & edges_mask);
 }
 
 }  // namespace weft::detail

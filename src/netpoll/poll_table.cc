@@ -36,7 +36,7 @@ poll_desc* poll_desc::of(int fd) noexcept {
         }
         if (place.compare_exchange_strong(b, made, acq_rel, acquire)) {  // pairs with the loads that find it
             b = made;
-            uint32_t reach = blocks_reach.load(relaxed);  // relaxed: the exchange decides
+            uint32_t reach = blocks_reach.load(relaxed_cas);
             const uint32_t wanted = number / block_size + 1;
             // acq_rel: pairs with from
             while (reach < wanted && !blocks_reach.compare_exchange_weak(reach, wanted, acq_rel, relaxed)) {}
@@ -62,7 +62,7 @@ bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // r
 constinit atomic<uint32_t> poll_desc::forks_{0};
 
 void poll_desc::forget_all() noexcept {
-    forks_.fetch_add(1, relaxed);  // relaxed: there is no other thread
+    forks_.fetch_add(1, relaxed_alone);
     for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) d->forget();
 }
 

@@ -153,7 +153,7 @@ void release_signal(int signal) noexcept {
     if (r.ignored && !is_function(now) && now.sa_handler == SIG_IGN) {
         sigaction(signal, &r.displaced, nullptr);
     } else if (r.installed && is_ours(now)) {
-        sigaction(signal, &r.before.load(relaxed)->action, nullptr);  // relaxed: only we write it
+        sigaction(signal, &r.before.load(relaxed_own)->action, nullptr);
         r.installed = false;
     }
     r.ignored = false;

@@ -144,7 +144,7 @@ void take_questions(bool is_ours) noexcept {
 bool ask_thread(int tid, void (*look)(void* closure, const fault& where) noexcept, void* closure) noexcept {
     if (!questions_enabled()) return false;
     asking.lock();
-    const uint32_t number = (question.word.load(relaxed) / states + 1) % (UINT32_MAX / states);  // relaxed: locked
+    const uint32_t number = (question.word.load(relaxed_locked) / states + 1) % (UINT32_MAX / states);
     question.look = look;
     question.closure = closure;
     question.tid.store(tid, relaxed);                       // relaxed: published by the word

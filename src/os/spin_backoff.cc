@@ -28,7 +28,7 @@ void spin_backoff(uint32_t attempt) noexcept {
     } else if (attempt < yields_before_sleep) {
         os::yield_thread();
     } else {
-        if (attempt > hopeless_in_child && fork_generation.load(relaxed) != 0)  // relaxed: only fork changes it
+        if (attempt > hopeless_in_child && fork_generation.load(relaxed_alone) != 0)
             fatal_in_child("an object that a thread of the parent had locked was");
         os::sleep_ns(lock_sleep_ns << std::min((attempt - yields_before_sleep) / naps_of_a_length, doublings_max));
     }

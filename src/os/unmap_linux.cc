@@ -43,7 +43,7 @@ bool unmap(void* address, std::size_t size) noexcept {
 }
 
 void push(kept_range* first, kept_range* last) noexcept {
-    last->next = kept_ranges.load(relaxed);  // relaxed: the exchange decides
+    last->next = kept_ranges.load(relaxed_cas);
     // R1; relaxed: retried
     while (!kept_ranges.compare_exchange_weak(last->next, first, release, relaxed)) {}
 }

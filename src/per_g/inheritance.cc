@@ -64,7 +64,7 @@ uint32_t registry::take() noexcept {
         atomic<record*>& chunk = chunks[made / per_chunk];
         if (chunk.load(relaxed) == nullptr)
             chunk.store(new (std::nothrow) record[per_chunk], release);  // relaxed: locked
-        if (chunk.load(relaxed) != nullptr) number = made++;             // relaxed: locked
+        if (chunk.load(relaxed_locked) != nullptr) number = made++;
     }
     lock.unlock();
     return number;
@@ -127,7 +127,7 @@ void free_inheritance_lock() noexcept { records.lock.reset_after_fork(); }
 namespace {
 
 void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {
-    uint16_t seen = g.special.load(relaxed);  // relaxed: the exchange decides
+    uint16_t seen = g.special.load(relaxed_cas);
     // relaxed: queued with the G
     while (!g.special.compare_exchange_weak(seen, static_cast<uint16_t>((seen & ~mask) | set), relaxed, relaxed)) {}
 }
@@ -143,13 +143,13 @@ priority due_class(const record& r) noexcept {
 }  // namespace
 
 priority own_class(const G& g) noexcept {
-    const uint16_t bits = g.special.load(relaxed);  // relaxed: its own
+    const uint16_t bits = g.special.load(relaxed_own);
     if ((bits & special::own_high) != 0) return priority::high;
     return (bits & special::own_low) != 0 ? priority::low : priority::normal;
 }
 
 priority queued_class(const G& g) noexcept {
-    const uint16_t bits = g.special.load(relaxed);  // relaxed: a hint
+    const uint16_t bits = g.special.load(relaxed_hint);
     if ((bits & special::high) != 0) return priority::high;
     return (bits & special::low) != 0 ? priority::low : priority::normal;
 }

@@ -122,7 +122,7 @@ label_block* take_labels(G& g) noexcept {
     label_block* b = g.labels;
     __atomic_store_n(&g.labels, nullptr, __ATOMIC_RELAXED);
     compiler_fence();
-    if ((g.special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();                    // relaxed: ours
+    if ((g.special.load(relaxed_own) & special::no_fence) != 0) WEFT_FULL_FENCE();
     for (uint32_t i = 0; (g.special.load(acquire) & special::frozen) != 0; ++i) spin_backoff(i);  // pairs with the thaw
     return b;
 }

@@ -41,7 +41,7 @@ public:
         if (set < 0) return -set;
         left_.fetch_add(1, relaxed);  // relaxed: watch() follows
         if (const int result = os::children_add(set, fd); result < 0) {
-            left_.fetch_sub(1, relaxed);  // relaxed: only a number
+            left_.fetch_sub(1, relaxed_count);
             return -result;
         }
         static_cast<void>(watch(set));  // without a poller, those in the set are reaped when the next one is added
@@ -53,7 +53,7 @@ public:
         const int set = set_.load(acquire);  // pairs with open
         if (set < 0) return nullptr;
         for (int fd = os::children_next(set); fd >= 0; fd = os::children_next(set)) {
-            left_.fetch_sub(1, relaxed);  // relaxed: only a number
+            left_.fetch_sub(1, relaxed_count);
             os::process_reap(fd, 0);
             os::fd_close(fd);
         }
@@ -66,8 +66,8 @@ public:
     void forget() noexcept override {
         forget_numbers();
         opening_.reset_after_fork();
-        left_.store(0, relaxed);                                                      // relaxed: no other thread
-        if (const int set = set_.exchange(-1, relaxed); set >= 0) os::fd_close(set);  // relaxed: no other thread
+        left_.store(0, relaxed_alone);
+        if (const int set = set_.exchange(-1, relaxed_alone); set >= 0) os::fd_close(set);
     }
 
 private:
@@ -75,7 +75,7 @@ private:
         int set = set_.load(acquire);  // as collect
         if (set >= 0) return set;
         opening_.lock();
-        set = set_.load(relaxed);  // relaxed: locked
+        set = set_.load(relaxed_locked);
         if (set < 0) {
             install_fork_handler();
             set = os::children_make();

@@ -49,8 +49,8 @@ g_pool::chunk* g_pool::map_chunk() noexcept {
 }
 
 g_pool::~g_pool() {
-    for (chunk* c = chunks_.load(relaxed); c != nullptr;) {  // relaxed: no other thread is left
-        chunk* next = c->next.load(relaxed);                 // relaxed: as above
+    for (chunk* c = chunks_.load(relaxed_alone); c != nullptr;) {
+        chunk* next = c->next.load(relaxed_alone);
         holds_no_pointers(c, chunk_size);
         os::unmap_pages(c->mapping, c->mapping_size);
         c = next;
@@ -75,7 +75,7 @@ fifo<G> g_pool::take(uint32_t n) noexcept {
 // Oldest chunks first, so that used Gs gather there.
 void g_pool::take_retired_locked(uint32_t n, fifo<G>& into) noexcept {
     chunk* c = taking_;
-    for (; n != 0 && retired_ != 0; c = c->next.load(relaxed)) {  // relaxed: locked
+    for (; n != 0 && retired_ != 0; c = c->next.load(relaxed_locked)) {
         taking_ = c;
         for (uint32_t u = c->first_unit; c->retired != 0 && n != 0; ++u) {
             if (c->units[u].in_hand) continue;
@@ -100,7 +100,7 @@ bool g_pool::give(fifo<G>& batch) noexcept {
 
 g_pool::chunk* g_pool::with_blank_locked() noexcept {
     chunk* c = filling_;
-    while (c != nullptr && c->blank == 0) c = c->next.load(relaxed);  // relaxed: locked
+    while (c != nullptr && c->blank == 0) c = c->next.load(relaxed_locked);
     return filling_ = c;
 }
 
@@ -132,7 +132,7 @@ void g_pool::add_block() {
     }
     for (uint32_t u = c->first_unit; n < wanted && c->blank != 0; ++u) {
         unit& one = c->units[u];
-        if (one.in_hand || one.shown.load(relaxed)) continue;  // relaxed: locked
+        if (one.in_hand || one.shown.load(relaxed_locked)) continue;
         one.in_hand = true;
         --c->blank;
         taken[n++] = u;
@@ -159,7 +159,7 @@ const G* g_pool::find(const void* at) const noexcept {
 void g_pool::retire_locked(uint32_t most) noexcept {
     surplus_ = std::min(surplus_, depot_.size());
     if (surplus_ == 0) return;
-    taking_ = chunks_.load(relaxed);  // relaxed: locked
+    taking_ = chunks_.load(relaxed_locked);
     for (; surplus_ != 0 && most != 0; --surplus_, --most) {
         G* g = depot_.pop();
         __builtin_prefetch(g->behind);
@@ -211,7 +211,7 @@ void g_pool::put_back(chunk& c, const uint32_t* units, uint32_t n) noexcept {
         one.retired = {};
     }
     c.blank += n;
-    filling_ = chunks_.load(relaxed);  // relaxed: locked
+    filling_ = chunks_.load(relaxed_locked);
     lock_.unlock();
 }
 
@@ -230,8 +230,8 @@ trimming g_pool::trim(uint32_t most) noexcept {
     }
     chunk* ripe = nullptr;
     if (std::min(surplus_, depot_.size()) == 0) {
-        ripe = chunks_.load(relaxed);                                            // relaxed: locked
-        while (ripe != nullptr && !ripe->ripe) ripe = ripe->next.load(relaxed);  // relaxed: locked
+        ripe = chunks_.load(relaxed_locked);
+        while (ripe != nullptr && !ripe->ripe) ripe = ripe->next.load(relaxed_locked);
         done.more = ripe != nullptr;
     }
     if (!done.more) {
@@ -242,8 +242,8 @@ trimming g_pool::trim(uint32_t most) noexcept {
     }
     lock_.unlock();
     if (ripe != nullptr) done.bytes = discard_retired(*ripe);
-    trimmed_bytes_.fetch_add(done.bytes, relaxed);  // relaxed: statistics
-    trims_now_.store(false, release);               // pairs with the acquire above
+    trimmed_bytes_.fetch_add(done.bytes, relaxed_count);
+    trims_now_.store(false, release);  // pairs with the acquire above
     return done;
 }
 

@@ -69,9 +69,7 @@ public:
     // One step of a round, for at most `most` Gs.
     trimming trim(uint32_t most) noexcept;
 
-    [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
-        return trimmed_bytes_.load(relaxed);  // relaxed: statistics
-    }
+    [[nodiscard]] uint64_t trimmed_bytes() const noexcept { return trimmed_bytes_.load(relaxed_count); }
 
     // Calls f(G&) for every G that is not idle.
     template <typename F>

@@ -149,7 +149,7 @@ struct alignas(cache_line) M {
     }
 
     // Any thread.
-    [[nodiscard]] int tid() const noexcept { return thread_id.load(relaxed); }  // relaxed: a number
+    [[nodiscard]] int tid() const noexcept { return thread_id.load(relaxed_count); }
 
     // The watchdog's: monitor only.
     struct {

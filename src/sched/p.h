@@ -63,12 +63,12 @@ static_assert(alignof(M) > attention::mask, "the flags fit into the low bits of 
 // Written by the owner only. Read by any thread.
 class counter {
 public:
-    void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed) + n, relaxed); }  // relaxed: statistics
+    void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed_count) + n, relaxed_count); }
 
     // add(1); get_acquire() sees what was done before.
-    void add_release() noexcept { value_.store(value_.load(relaxed) + 1, release); }  // relaxed: only we write it
+    void add_release() noexcept { value_.store(value_.load(relaxed_own) + 1, release); }  // pairs with get_acquire
 
-    [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }  // relaxed: statistics
+    [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed_count); }
 
     [[nodiscard]] uint64_t get_acquire() const noexcept { return value_.load(acquire); }  // pairs with add_release
 
@@ -141,7 +141,7 @@ struct alignas(2 * cache_line) P {
 
     // Schedules so far. Any thread; exact for the owner only.
     [[nodiscard]] uint64_t tick() const noexcept {
-        return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed);  // relaxed: approximate
+        return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed_hint);
     }
 
     // The number of the time slice. Any thread, as tick().
@@ -153,7 +153,7 @@ struct alignas(2 * cache_line) P {
     // The next pass through g0 is in n schedules. Owner.
     void restart_ticks(uint32_t n = global_every) noexcept {
         count.switches.add(uint64_t{n} - ticks_left.load(relaxed));  // keeps tick(). relaxed: ours
-        ticks_left.store(n, relaxed);                                // relaxed: only we write it
+        ticks_left.store(n, relaxed_own);
     }
 
     void end_ticks() noexcept { restart_ticks(1); }

@@ -32,7 +32,7 @@ namespace weft::detail {
 [[gnu::noinline]] void push_apart(M* m, G* g, bool next) noexcept;
 
 [[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
-    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
+    WEFT_ASSERT(g->state.load(relaxed_own) == g_state::runnable);
     if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: published with the G
         return push_apart(m, g, false);
     push_ring(m, g);
@@ -40,8 +40,8 @@ namespace weft::detail {
 
 // g runs next, if its class is normal.
 [[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
-    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
-    if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: as above
+    WEFT_ASSERT(g->state.load(relaxed_own) == g_state::runnable);
+    if ((g->special.load(relaxed_own) & special::queued_apart) != 0) [[unlikely]]
         return push_apart(m, g, true);
     push_run_next(m, g);
 }

@@ -48,7 +48,7 @@ bool low_is_due(const scheduler& s, P* p) noexcept {
 }  // namespace
 
 void ask_to_hurry(P& p) noexcept {
-    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p.owner.load(relaxed_cas);
     // acq_rel: publishes what was queued with the bit; relaxed: tried again
     while (word != 0 && !p.owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {}
 }
@@ -118,9 +118,9 @@ void move_raised_of(scheduler& s, M* m) noexcept {
     P* p = m->p;
     p->raised_seen = s.raised.load(acquire);                                                          // pairs with C3
     const auto is_high = [](const G* g) { return (g->special.load(relaxed) & special::high) != 0; };  // relaxed: C3
-    G* next = p->run_next.load(relaxed);                                                              // relaxed: ours
+    G* next = p->run_next.load(relaxed_own);
     if (next != nullptr && is_high(next)) {
-        p->run_next.store(nullptr, relaxed);  // relaxed: as above
+        p->run_next.store(nullptr, relaxed_own);
         p->high.push(next);
     }
     for (uint32_t left = p->queue.size(); left != 0; --left) {
@@ -149,7 +149,7 @@ G* take_high(scheduler& s, P* p) noexcept {
 // A P that changes owners loses requests to hurry, hence the look at the scheduler's lists.
 void keep_hurry(const scheduler& s, P* p) noexcept {
     const bool waited_for = s.high.size() != 0 || s.injected.size() != 0;
-    if (p->ticks_left.load(relaxed) <= 1 || waited_for) come_back_next_time(p);  // relaxed: ours
+    if (p->ticks_left.load(relaxed_own) <= 1 || waited_for) come_back_next_time(p);
 }
 
 G* take_turn(scheduler& s, P* p) noexcept {

@@ -87,8 +87,8 @@ processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_reserved(whole_
         throw;
     }
     set_reach(n);
-    in_use_.store(n, relaxed);  // relaxed: not shared yet
-    alive_.store(n, relaxed);   // relaxed: as above
+    in_use_.store(n, relaxed_alone);
+    alive_.store(n, relaxed_alone);
 }
 
 processors::~processors() { free_all(); }
@@ -139,11 +139,11 @@ void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>
     WEFT_ASSERT(last <= s.ps.made());
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];
-        if (p.state.load(relaxed) != p_state::dead) continue;  // relaxed: locked
+        if (p.state.load(relaxed_locked) != p_state::dead) continue;
         open_timers_locked(p);
-        p.state.store(p_state::idle, relaxed);  // relaxed: locked
+        p.state.store(p_state::idle, relaxed_locked);
         put_idle_p_locked(s, &p);
-        alive.store(alive.load(relaxed) + 1, relaxed);  // relaxed: locked
+        alive.store(alive.load(relaxed_locked) + 1, relaxed_locked);
     }
 }
 
@@ -158,7 +158,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     processors& all = s.ps;
     idle_state& idle = s.idle;
     all.changing_.lock();
-    if (who == procs_by::monitor && !s.follows_cpus.load(relaxed)) {  // relaxed: locked
+    if (who == procs_by::monitor && !s.follows_cpus.load(relaxed_locked)) {
         all.changing_.unlock();
         return;
     }
@@ -182,7 +182,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
             throw_no_memory(error);
         }
     }
-    if (who != procs_by::monitor) s.follows_cpus.store(who == procs_by::request_to_follow, relaxed);  // relaxed: locked
+    if (who != procs_by::monitor) s.follows_cpus.store(who == procs_by::request_to_follow, relaxed_locked);
     uint32_t surplus = 0;
     P* gone[procs_max];
     idle_guard held(idle);
@@ -193,7 +193,7 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     for (uint32_t i = n; i < before; ++i) {
         P* p = take_this_idle_p_locked(s, i);
         if (p == nullptr) continue;
-        p->state.store(p_state::stopped, relaxed);  // relaxed: locked
+        p->state.store(p_state::stopped, relaxed_locked);
         gone[surplus++] = p;
     }
     held.unlock();
@@ -217,15 +217,14 @@ void retire_p(scheduler& s, P& p) noexcept {
     const bool kept = !all.is_surplus(p);  // the number was raised in between
     if (kept) {
         open_timers_locked(p);
-        p.state.store(p_state::idle, relaxed);  // relaxed: locked
+        p.state.store(p_state::idle, relaxed_locked);
         put_idle_p_locked(s, &p);
     } else {
         WEFT_ASSERT(all.alive() > 1);
-        p.state.store(p_state::dead, relaxed);                    // relaxed: locked, as below
-        all.alive_.store(all.alive_.load(relaxed) - 1, relaxed);  // relaxed: locked
+        p.state.store(p_state::dead, relaxed_locked);
+        all.alive_.store(all.alive_.load(relaxed_locked) - 1, relaxed_locked);
         uint32_t reach = all.reach();
-        // relaxed: locked
-        while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;
+        while (reach > all.in_use() && all[reach - 1].state.load(relaxed_locked) == p_state::dead) --reach;
         if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest with the last surplus P
     }
     held.unlock();

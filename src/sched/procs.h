@@ -75,7 +75,7 @@ public:
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
     // Exact under the idle lock.
-    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a hint
+    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed_hint); }
 
     [[nodiscard]] const stealing_order& order() const noexcept {
         return *order_.load(acquire);  // pairs with set_reach

@@ -62,8 +62,8 @@ public:
         uint32_t head = head_.load(acquire);        // A2
         const uint32_t tail = tail_.load(relaxed);  // relaxed: I2
         if (tail - head != capacity) return 0;
-        for (uint32_t i = 0; i < capacity / 2; ++i) out[i] = slots_[(head + i) & mask].load(relaxed);  // relaxed: ours
-        if (!head_.compare_exchange_strong(head, head + capacity / 2, acq_rel, relaxed)) return 0;     // R2, A2
+        for (uint32_t i = 0; i < capacity / 2; ++i) out[i] = slots_[(head + i) & mask].load(relaxed_own);
+        if (!head_.compare_exchange_strong(head, head + capacity / 2, acq_rel, relaxed)) return 0;  // R2, A2
         return capacity / 2;
     }
 
@@ -103,7 +103,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
     // How many Gs have left the ring, modulo 2^32.
-    [[nodiscard]] uint32_t popped() const noexcept { return head_.load(relaxed); }  // relaxed: approximate
+    [[nodiscard]] uint32_t popped() const noexcept { return head_.load(relaxed_hint); }
 
 private:
     static constexpr uint32_t mask = capacity - 1;

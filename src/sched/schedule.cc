@@ -46,7 +46,7 @@ uint32_t global_share(const scheduler& s) noexcept {
 
 // Takes g from victim's run_next if the owner is in user code: T1 to T4 of p.h.
 bool take_run_next(P* victim, const G* g) noexcept {
-    uintptr_t word = victim->owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = victim->owner.load(relaxed_cas);
     const M* holder = holder_of(word);
     if (holder == nullptr || (word & attention::asked) != 0) return false;
     // T1. acq_rel: serializes thieves; relaxed: another was faster
@@ -205,8 +205,8 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         if (p->gives_back.load(relaxed)) [[unlikely]]  // relaxed: a request
             give_caches_back(s, *p);
-        const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
-        if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
+        const bool countdown_over = p->ticks_left.load(relaxed_own) <= 1;
+        if (countdown_over) p->restart_ticks(P::global_every + 1);  // this schedule ends the old countdown
         if (s.raised.load(relaxed) != p->raised_seen) [[unlikely]]
             move_raised_of(s, m);  // relaxed: the request to hurry publishes it
         if (G* g = take_turn(s, p)) return g;
@@ -274,7 +274,7 @@ void schedule_loop(M* m) noexcept {
             come_back_without_p(s, m);
         }
     }
-    if (m->retired.load(relaxed) && m->is_main) await_stop(s, m);  // relaxed: ours
+    if (m->retired.load(relaxed_own) && m->is_main) await_stop(s, m);
 }
 
 }  // namespace weft::detail

@@ -129,7 +129,7 @@ struct scheduler {
 
 // Whether a parent process has made s: generation.h.
 [[nodiscard]] inline bool is_from_before_fork(const scheduler& s) noexcept {
-    return s.made_in != fork_generation.load(relaxed);  // relaxed: changes only while there is one thread
+    return s.made_in != fork_generation.load(relaxed_alone);
 }
 
 // Where plain threads start Gs: weft::main's scheduler, or one created on first use. The caller

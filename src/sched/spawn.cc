@@ -124,7 +124,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
 }
 
 [[gnu::noinline]] void start_on_special(G* g, const struct stack& on) noexcept {
-    if (on.guard == guard_kind::canary) g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
+    if (on.guard == guard_kind::canary) g->special.fetch_or(special::canary, relaxed_own);
     if (on.measured && g->size_class == 0) g->size_class = measured_class;
 }
 
@@ -251,7 +251,7 @@ namespace {
 void start_from_outside(scheduler& s, G* g) noexcept {
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
-    s.external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    s.external_spawns.fetch_add(1, relaxed_count);
     push_outside(g);
 }
 
@@ -348,7 +348,7 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
         g->since_ns = m->p->now_ns;
         g->last_p = static_cast<uint16_t>(m->p->index);
     } else {
-        s.external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+        s.external_spawns.fetch_add(1, relaxed_count);
     }
     if (local) leave(m);
     g->set_state(g_state::dead, g_state::waiting);

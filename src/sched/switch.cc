@@ -56,7 +56,7 @@ bool enter_slow(M* m) noexcept {
 }
 
 void leave_special(M* m, G* from) noexcept {
-    const uint32_t flags = from->special.load(relaxed);  // relaxed: set by the owner
+    const uint32_t flags = from->special.load(relaxed_own);
     if ((flags & special::own_fp) != 0) {
         from->fp_control = read_fp_control();
         write_fp_control(default_fp_control());
@@ -70,9 +70,9 @@ void leave_special(M* m, G* from) noexcept {
 }
 
 void await_thaw(G* g, g_state before) noexcept {
-    if ((g->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
-    while ((g->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
-        g->state.store(before, relaxed);                                         // relaxed: it was, and we own it
+    if ((g->special.load(relaxed_own) & special::no_fence) != 0) WEFT_FULL_FENCE();
+    while ((g->special.load(acquire) & special::frozen) != 0) {  // pairs with the dump's thaw
+        g->state.store(before, relaxed);                         // relaxed: it was, and we own it
         for (uint32_t i = 0; (g->special.load(relaxed) & special::frozen) != 0; ++i)
             spin_backoff(i);                        // relaxed: polled
         g->state.store(g_state::running, relaxed);  // relaxed: the fence below
@@ -205,8 +205,8 @@ G* exit_g(M* m) noexcept {
         static_cast<void>(switch_g_to_g0(m, from, true));
     } else {
         if (!to->started()) {
-            // relaxed: the owner's
-            const bool plain = (from->special.load(relaxed) | to->special.load(relaxed)) == 0 && from->size_class == 0;
+            const bool plain =
+                (from->special.load(relaxed_own) | to->special.load(relaxed_own)) == 0 && from->size_class == 0;
             if (!sanitized && plain && to->stack == nullptr) {
                 // The stack is hot and holds only our caller's frame.
                 hand_stack_over(m, from, to);
@@ -223,7 +223,7 @@ G* exit_g(M* m) noexcept {
 
 void execute(M* m, G* g) noexcept {
     P* p = m->p;
-    p->ticks_left.store(p->ticks_left.load(relaxed) - 1, relaxed);  // relaxed: only we write it
+    p->ticks_left.store(p->ticks_left.load(relaxed_own) - 1, relaxed_own);
     if (!g->started()) bind_stack(m, g);
     switch_g0_to_g(m, g, false);
     finish_switch(m);

@@ -38,8 +38,8 @@ namespace weft::detail {
 // True: m keeps its P until leave(); no user code, allocation or exception may occur before that.
 // False: m has lost its P: retake.h.
 [[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
-    WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
-    m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
+    WEFT_DCHECK(m->in_runtime.load(relaxed_own) == 0);
+    m->in_runtime.store(1, relaxed);  // relaxed: the thief's heavy fence orders it
     compiler_fence();
     // acquire: pairs with a thief's T4, see p.h
     if (m->p->owner.load(acquire) == reinterpret_cast<uintptr_t>(m)) [[likely]]
@@ -85,7 +85,7 @@ void await_thaw(G* g, g_state before) noexcept;
 // The next G of p's run_next or ring; nullptr if these are empty or the pass through g0 is due. A G
 // that has never run is returned only if a stack is at hand.
 [[nodiscard, gnu::always_inline]] inline G* pick_direct(M* m, P* p) noexcept {
-    const uint32_t left = p->ticks_left.load(relaxed) - 1;  // relaxed: only we write it
+    const uint32_t left = p->ticks_left.load(relaxed_own) - 1;
     if (left == 0) [[unlikely]]
         return nullptr;
     if (p->timers.next_deadline() != never && timers_want_g0(p)) [[unlikely]]
@@ -107,7 +107,7 @@ void await_thaw(G* g, g_state before) noexcept;
     to->state.store(g_state::running, relaxed);  // relaxed: ours; dumps pair by heavy fence
     compiler_fence();
     // acquire: pairs with a thaw. The freezer's heavy fence orders the store before it.
-    if ((from->special.load(relaxed) | to->special.load(acquire)) != 0) [[unlikely]]  // relaxed: the owner's
+    if ((from->special.load(relaxed_own) | to->special.load(acquire)) != 0) [[unlikely]]
         return switch_special(m, from, to);
     tell_acquired(&to->special);
     return &to->context;

@@ -60,9 +60,7 @@ public:
     ranked_lock<lock_rank::leaf> lock;
 
     // When to call pop_due_locked() next (I3); never: the queue is empty. A hint.
-    [[nodiscard]] int64_t next_deadline() const noexcept {
-        return next_.load(relaxed);  // relaxed: a hint
-    }
+    [[nodiscard]] int64_t next_deadline() const noexcept { return next_.load(relaxed_hint); }
 
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
@@ -70,7 +68,7 @@ public:
     // Requires: t is in no queue; its deadline is not never.
     void add_locked(timer& t, int64_t now_ns = 0) noexcept WEFT_REQUIRES(lock) {
         WEFT_ASSERT(!t.queued);
-        reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: locked, like all here
+        reach(std::min(now_ns, next_.load(relaxed_locked)));
         t.queued = true;
         t.home.store(this, relaxed);  // relaxed: users take the lock and check again
         t.deadline_ns = std::max(t.deadline_ns, reached_);
@@ -84,11 +82,11 @@ public:
 
     // O(1).
     void remove_locked(timer& t) noexcept WEFT_REQUIRES(lock) {
-        WEFT_ASSERT(t.queued && t.home.load(relaxed) == this);  // relaxed: locked
+        WEFT_ASSERT(t.queued && t.home.load(relaxed_locked) == this);
         unlink(t);
         if (size_ == 0) {
             publish(never);
-        } else if (size_ <= few && t.deadline_ns <= next_.load(relaxed)) {  // relaxed: written under the lock
+        } else if (size_ <= few && t.deadline_ns <= next_.load(relaxed_locked)) {
             publish(look_closely().next_ns());
         }
     }
@@ -97,7 +95,7 @@ public:
     // up; then next_deadline() stays at or before now_ns. A step is a timer popped or moved.
     // Requires: now_ns has come.
     [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept WEFT_REQUIRES(lock) {
-        if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
+        if (next_.load(relaxed_locked) > now_ns) return nullptr;
         while (steps != 0) {
             const upcoming ahead = look_closely();
             reach(std::min(now_ns, ahead.earliest_ns));
@@ -334,9 +332,9 @@ private:
 // Locks and returns the queue that t was last added to.
 inline timer_queue& lock_home(const timer& t) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (;;) {
-        timer_queue* home = t.home.load(relaxed);  // relaxed: checked again
+        timer_queue* home = t.home.load(relaxed_hint);
         home->lock.lock();
-        if (t.home.load(relaxed) == home) return *home;  // relaxed: locked
+        if (t.home.load(relaxed_locked) == home) return *home;
         home->lock.unlock();
     }
 }

@@ -36,13 +36,13 @@ void signal_source::arrived(int signal) noexcept {
 
 // Returns the descriptor, or minus errno's value.
 int signal_source::open() noexcept {
-    const int there = event.load(relaxed);  // relaxed: only the number matters
+    const int there = event.load(relaxed_count);
     if (there >= 0) return there;
     install_fork_handler();
     const int made = os::event_make();
     if (made < 0) return made;
     int none = -1;
-    if (event.compare_exchange_strong(none, made, relaxed)) return made;  // relaxed: as above
+    if (event.compare_exchange_strong(none, made, relaxed_count)) return made;
     os::fd_close(made);
     return none;
 }
@@ -145,7 +145,7 @@ bool signal_source::is_awaited() noexcept {
 }
 
 waiter* signal_source::collect() noexcept {
-    const int fd = event.load(relaxed);  // relaxed: only the number matters
+    const int fd = event.load(relaxed_count);
     if (fd < 0) return nullptr;
     os::event_clear(fd);                             // S2
     if (pending.load(relaxed) == 0) return nullptr;  // relaxed: deliver_locked reads it again
@@ -170,8 +170,8 @@ void signal_source::forget() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for_each_signal(caught_ | ignored_, [](int signal) { os::release_signal(signal); });
     caught_ = 0;
     ignored_ = 0;
-    pending.store(0, relaxed);                                                  // relaxed: no other thread
-    if (const int fd = event.exchange(-1, relaxed); fd >= 0) os::fd_close(fd);  // relaxed: as above
+    pending.store(0, relaxed_alone);
+    if (const int fd = event.exchange(-1, relaxed_alone); fd >= 0) os::fd_close(fd);
 }
 
 }  // namespace weft::detail

@@ -56,7 +56,7 @@ struct slab {
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
 
-    [[nodiscard]] bool is_mapped() const noexcept { return base.load(relaxed) != nullptr; }  // relaxed: locked
+    [[nodiscard]] bool is_mapped() const noexcept { return base.load(relaxed_locked) != nullptr; }
 
     [[nodiscard]] bool has_blank() const noexcept { return is_mapped() && !leaves && live_count != slots; }
 
@@ -74,13 +74,9 @@ struct slab {
 
     // In the current mapping. Requires: the pool's lock, or that only the calling thread uses the
     // slot.
-    [[nodiscard]] std::byte* slot(uint32_t index) const noexcept {
-        return slot_in(base.load(relaxed), index);  // relaxed: locked
-    }
+    [[nodiscard]] std::byte* slot(uint32_t index) const noexcept { return slot_in(base.load(relaxed_locked), index); }
 
-    [[nodiscard]] stack* record(uint32_t index) const noexcept {
-        return record_in(base.load(relaxed), index);  // relaxed: locked
-    }
+    [[nodiscard]] stack* record(uint32_t index) const noexcept { return record_in(base.load(relaxed_locked), index); }
 
     // Returns whether address is in the mapping that begins at at.
     [[nodiscard]] bool holds(const std::byte* at, const void* address) const noexcept {
@@ -100,7 +96,7 @@ struct slab {
     // The lowest blank slot, or none.
     [[nodiscard]] uint32_t find_blank() const noexcept {
         for (uint32_t w = 0; w * word_bits < slots; ++w) {
-            const uint64_t word = live[w].load(relaxed);  // relaxed: locked
+            const uint64_t word = live[w].load(relaxed_locked);
             if (word == ~uint64_t{0}) continue;
             const uint32_t index = w * word_bits + static_cast<uint32_t>(__builtin_ctzll(~word));
             return index < slots ? index : none;

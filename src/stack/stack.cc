@@ -106,7 +106,7 @@ static void empty_unbound(const slab& s) noexcept {
 }
 
 stack_pool::~stack_pool() {
-    for (slab* s = slabs_.load(relaxed); s != nullptr;) {  // relaxed: no other thread is left
+    for (slab* s = slabs_.load(relaxed_alone); s != nullptr;) {
         for (uint32_t i = 0; i < s->slots; ++i) {
             if (!s->is_live(i)) continue;
             s->record(i)->sanitizers.end_g();
@@ -175,7 +175,7 @@ bool stack_pool::guard_slots(slab& s) const noexcept {
 
 // A description without a mapping; nullptr if out of memory.
 slab* stack_pool::describe_locked(uint8_t size_class, uint32_t slots) noexcept {
-    for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
+    for (slab* s = slabs_.load(relaxed_locked); s != nullptr; s = s->next.load(relaxed_locked)) {
         if (!s->is_mapped() && !s->leaves && s->size_class == size_class && s->slots == slots) return s;
     }
     auto* s = new (std::nothrow) slab;
@@ -222,7 +222,7 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
         }
     }
     shelf& all = shelves_[size_class];
-    all.carving = slabs_.load(relaxed);  // relaxed: locked
+    all.carving = slabs_.load(relaxed_locked);
     all.slots += slots;
     return 0;
 }
@@ -230,8 +230,7 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
 // Carves the lowest blank slot, of the oldest slab that has one, to keep stacks in use together.
 stack* stack_pool::carve_locked(int size_class) noexcept {
     slab* s = shelves_[size_class].carving;
-    while (s != nullptr && !(s->size_class == size_class && s->has_blank()))
-        s = s->next.load(relaxed);  // relaxed: locked
+    while (s != nullptr && !(s->size_class == size_class && s->has_blank())) s = s->next.load(relaxed_locked);
     shelves_[size_class].carving = s;
     if (s == nullptr) return nullptr;
     const uint32_t index = s->find_blank();
@@ -305,7 +304,7 @@ stack* stack_pool::pop_retired_locked(int size_class) noexcept {
     shelf& all = shelves_[size_class];
     if (all.retired == 0) return nullptr;
     slab* s = all.taking;
-    while (s->size_class != size_class || s->retired.empty()) s = s->next.load(relaxed);  // relaxed: locked
+    while (s->size_class != size_class || s->retired.empty()) s = s->next.load(relaxed_locked);
     all.taking = s;
     --all.retired;
     return s->retired.pop();
@@ -386,9 +385,9 @@ uint64_t stack_pool::mapped() noexcept {
 
 slab* stack_pool::slab_of_locked(const void* address) noexcept {
     slab* s = looked_;
-    if (s != nullptr && s->holds(s->base.load(relaxed), address)) return s;       // relaxed: locked
-    for (s = slabs_.load(relaxed); !s->holds(s->base.load(relaxed), address);) {  // relaxed: locked
-        s = s->next.load(relaxed);                                                // relaxed: locked
+    if (s != nullptr && s->holds(s->base.load(relaxed_locked), address)) return s;
+    for (s = slabs_.load(relaxed_locked); !s->holds(s->base.load(relaxed_locked), address);) {
+        s = s->next.load(relaxed_locked);
     }
     return looked_ = s;
 }
@@ -403,7 +402,7 @@ void stack_pool::unmap(slab& s) noexcept {
     lock_.unlock();
     os::unmap_pages(base, s.mapped_size());
     give_protections_back(s.protections);
-    unmapped_.fetch_add(s.slots, relaxed);  // relaxed: statistics
+    unmapped_.fetch_add(s.slots, relaxed_count);
     lock_.lock();
     s.leaves = false;
     lock_.unlock();

@@ -191,11 +191,9 @@ public:
     std::size_t discard_depth(stack& s) noexcept;
 
     // Totals: bytes that trim() has returned, and slots it has unmapped.
-    [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
-        return trimmed_bytes_.load(relaxed);  // relaxed: statistics
-    }
+    [[nodiscard]] uint64_t trimmed_bytes() const noexcept { return trimmed_bytes_.load(relaxed_count); }
 
-    [[nodiscard]] uint64_t unmapped() const noexcept { return unmapped_.load(relaxed); }  // relaxed: statistics
+    [[nodiscard]] uint64_t unmapped() const noexcept { return unmapped_.load(relaxed_count); }
 
     [[nodiscard]] stack_policy policy() const noexcept { return options_.policy; }
 

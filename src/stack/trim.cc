@@ -95,11 +95,11 @@ std::size_t touched_bytes(const stack& s) noexcept {
 std::size_t stack_pool::discard_depth(stack& s) noexcept {
     const std::size_t kept = s.size() - below_record(s);
     const std::size_t touched = touched_bytes(s);
-    std::size_t begin = s.uncommitted.load(relaxed);  // relaxed: no other thread has it
+    std::size_t begin = s.uncommitted.load(relaxed_alone);
     if (options_.policy == stack_policy::growing) {
         const std::size_t deep = beyond_initial(s);
         if (begin < deep && os::decommit_pages(s.low + begin, deep - begin)) {
-            s.uncommitted.store(static_cast<uint32_t>(deep), relaxed);  // relaxed: as above
+            s.uncommitted.store(static_cast<uint32_t>(deep), relaxed_alone);
             begin = deep;
         }
     }
@@ -124,7 +124,7 @@ bool stack_pool::end_round_locked() noexcept {
     }
     const uint64_t spare = spare_locked();
     spare_.restart(spare);
-    for (const slab* s = slabs_.load(relaxed); s != nullptr && over; s = s->next.load(relaxed)) {  // relaxed: locked
+    for (const slab* s = slabs_.load(relaxed_locked); s != nullptr && over; s = s->next.load(relaxed_locked)) {
         over = !s->is_unused() || s->slots > spare;
     }
     if (over && options_.trims) watched_ = false;
@@ -136,7 +136,7 @@ void stack_pool::retire_locked(uint32_t most) noexcept {
     for (shelf& all : shelves_) {
         all.surplus = std::min(all.surplus, all.depot.size());
         if (all.surplus == 0) continue;
-        all.taking = slabs_.load(relaxed);  // relaxed: locked
+        all.taking = slabs_.load(relaxed_locked);
         for (; all.surplus != 0 && most != 0; --all.surplus, --most) {
             stack* s = all.depot.pop();
             __builtin_prefetch(s->behind);
@@ -151,7 +151,7 @@ void stack_pool::retire_locked(uint32_t most) noexcept {
 slab* stack_pool::next_to_leave_locked() noexcept {
     const uint64_t may = std::min(may_leave_, spare_locked());
     slab* largest = nullptr;
-    for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
+    for (slab* s = slabs_.load(relaxed_locked); s != nullptr; s = s->next.load(relaxed_locked)) {
         if (!s->is_unused() || (s->size_class == 0 && s->slots > may)) continue;
         if (largest == nullptr || s->mapped_size() > largest->mapped_size()) largest = s;
     }
@@ -187,7 +187,7 @@ void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
 
 // The oldest slab with retired stacks.
 slab* stack_pool::next_to_blank_locked() const noexcept {
-    for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
+    for (slab* s = slabs_.load(relaxed_locked); s != nullptr; s = s->next.load(relaxed_locked)) {
         if (!s->retired.empty()) return s;
     }
     return nullptr;
@@ -209,10 +209,10 @@ bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexc
             break;
         }
         s.set_live(index, false);
-        all.carving = slabs_.load(relaxed);  // relaxed: locked
+        all.carving = slabs_.load(relaxed_locked);
     }
     const bool refused = !in_hand.empty();
-    if (refused) all.taking = slabs_.load(relaxed);  // relaxed: locked
+    if (refused) all.taking = slabs_.load(relaxed_locked);
     all.retired += in_hand.size();
     s.retired.take_all(in_hand);
     return !refused;
@@ -223,10 +223,10 @@ bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexc
 bool stack_pool::blank(stack& one, std::byte* end, trimming& done) noexcept {
     const std::size_t resident = resident_bytes(one);
     if (options_.policy == stack_policy::growing) {
-        const std::size_t begin = one.uncommitted.load(relaxed);  // relaxed: no other thread has it
+        const std::size_t begin = one.uncommitted.load(relaxed_alone);
         const std::size_t deep = beyond_initial(one);
         if (begin < deep && !os::decommit_pages(one.low + begin, deep - begin)) return false;
-        one.uncommitted.store(static_cast<uint32_t>(deep), relaxed);  // relaxed: as above
+        one.uncommitted.store(static_cast<uint32_t>(deep), relaxed_alone);
     }
     one.sanitizers.destroy();
     if (!os::discard_pages(one.low, static_cast<std::size_t>(end - one.low))) {
@@ -255,8 +255,8 @@ trimming stack_pool::trim(uint32_t most) noexcept {
     if (!std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) done.more = give_back_locked(most, done);
     if (!done.more) done.over = end_round_locked();
     lock_.unlock();
-    trimmed_bytes_.fetch_add(done.bytes, relaxed);  // relaxed: statistics
-    trims_.store(false, release);                   // pairs with the acquire above
+    trimmed_bytes_.fetch_add(done.bytes, relaxed_count);
+    trims_.store(false, release);  // pairs with the acquire above
     return done;
 }
 

@@ -18,7 +18,7 @@ namespace {
 // Stores h and returns the classes that walks left for the next holder. Requires: the guard is
 // held.
 uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
-    uint32_t seen = holder.load(relaxed);  // relaxed: the exchange decides
+    uint32_t seen = holder.load(relaxed_cas);
     // relaxed: walks lock the records; a later walk finds h
     while (!holder.compare_exchange_weak(seen, (seen & passed_by::any) | h, relaxed, relaxed)) {}
     return seen & passed_by::any;
@@ -63,7 +63,7 @@ uint32_t mutex::lend_to_holder() noexcept {
     set_waits_for(&holder_);  // before reading our class: later lenders continue from here
     const weft::priority mine = class_of_caller();
     if (mine == weft::priority::low) return 0;
-    lend(holder_.load(relaxed) & ~passed_by::any, mine);  // relaxed: under the guard
+    lend(holder_.load(relaxed_locked) & ~passed_by::any, mine);
     return mine == weft::priority::high ? high_waits : normal_waits;
 }
 
@@ -108,7 +108,7 @@ void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
     const weft::priority mine = class_of_caller();
     if (mine == weft::priority::low) return;
     const uint32_t bit = mine == weft::priority::high ? passed_by::high : passed_by::normal;
-    const uint32_t seen = writer_.fetch_or(bit, relaxed);  // relaxed: under the guard
+    const uint32_t seen = writer_.fetch_or(bit, relaxed_locked);
     if ((bits & writer) != 0) lend(seen & ~passed_by::any, mine);
 }
 

@@ -15,7 +15,7 @@ constinit atomic<uint32_t> next_number{0};
 constinit thread_local uint32_t number = UINT32_MAX;
 
 [[gnu::noinline]] uint32_t number_of_thread() noexcept {
-    if (number == UINT32_MAX) number = next_number.fetch_add(1, relaxed);  // relaxed: only a number
+    if (number == UINT32_MAX) number = next_number.fetch_add(1, relaxed_count);
     return number;
 }
 

@@ -49,7 +49,7 @@ public:
     // Counts the caller in. Returns false if closed.
     [[nodiscard]] bool enter(uint32_t which) noexcept {
         atomic<uint32_t>& word = at(which & mask_).word;
-        uint32_t seen = word.load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = word.load(relaxed_cas);
         while ((seen & closed) == 0) {
             if (word.compare_exchange_weak(seen, seen + one, acquire, relaxed)) return true;  // A2; relaxed: as above
         }
@@ -59,7 +59,7 @@ public:
     // Counts the caller out. Returns false if closed.
     [[nodiscard]] bool leave(uint32_t which) noexcept {
         atomic<uint32_t>& word = at(which & mask_).word;
-        uint32_t seen = word.load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = word.load(relaxed_cas);
         while ((seen & closed) == 0) {
             if (word.compare_exchange_weak(seen, seen - one, release, relaxed)) return true;  // R1; relaxed: as above
         }
@@ -81,7 +81,7 @@ public:
     // Approximately what close() would return.
     [[nodiscard]] int64_t look() noexcept {
         int64_t sum = 0;
-        for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.load(relaxed));  // relaxed: a snapshot
+        for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.load(relaxed_count));
         return sum;
     }
 

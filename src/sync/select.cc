@@ -218,8 +218,7 @@ void count_select_case::prepare(select_case& c, count_word& count) noexcept {
 
 const select_ops event_case::ops{
     [](const select_case& c) noexcept {
-        // relaxed: a hint
-        return (static_cast<event_core*>(c.object)->word.word().load(relaxed) & event_core::set) != 0;
+        return (static_cast<event_core*>(c.object)->word.word().load(relaxed_hint) & event_core::set) != 0;
     },
     [](select_case& /*c*/, uint32_t bits) noexcept { return (bits & event_core::set) != 0; },
     nullptr,

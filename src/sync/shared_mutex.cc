@@ -57,9 +57,8 @@ bool unless_interrupted(wait_result result) {
 }  // namespace
 
 shared_mutex::~shared_mutex() {
-    // relaxed: the destroying thread has synchronised with all users
-    const uint32_t seen = state_.word().load(relaxed);
-    reader_slots* slots = slots_.load(relaxed);  // relaxed: as above
+    const uint32_t seen = state_.word().load(relaxed_alone);
+    reader_slots* slots = slots_.load(relaxed_alone);
     const bool nobody_in = (seen & spread) == 0 ? seen == 0 : slots->look() + (seen >> shift) == 0;
     if (!nobody_in) {
         const uint32_t bits = state_.lock_bits();
@@ -208,7 +207,7 @@ bool shared_mutex::lock_until(int64_t deadline_ns) {
 bool shared_mutex::try_lock_spread() noexcept {
     uint32_t bits = state_.lock_bits();
     // Check first: if readers stay, gathering is unnecessary.
-    if ((bits & spread) == 0 || slots_.load(relaxed)->look() + (bits >> shift) != 0) {  // relaxed: under the guard
+    if ((bits & spread) == 0 || slots_.load(relaxed_locked)->look() + (bits >> shift) != 0) {
         state_.unlock_bits(bits);
         return false;
     }
@@ -350,8 +349,8 @@ void shared_mutex::pass_on_shared(lock_waiter& w, bool /*served*/) noexcept {
 
 // Called after losing a race with another reader.
 void shared_mutex::readers_collide() noexcept {
-    const uint32_t misses = misses_.load(relaxed) + 1;  // relaxed: a rough count
-    misses_.store(misses, relaxed);                     // relaxed: as above
+    const uint32_t misses = misses_.load(relaxed_count) + 1;
+    misses_.store(misses, relaxed_count);
     if (misses >= misses_until_spread) spread_readers();
 }
 
@@ -364,9 +363,8 @@ void shared_mutex::spread_readers() noexcept {
     const uint32_t bits = state_.lock_bits();
     const bool only_readers = (bits & flags) == 0;
     if (only_readers) {
-        if (slots_.load(relaxed) == nullptr)
-            slots_.store(std::exchange(fresh, nullptr), relaxed);  // relaxed: under the guard
-        slots_.load(relaxed)->open();                              // relaxed: as above
+        if (slots_.load(relaxed_locked) == nullptr) slots_.store(std::exchange(fresh, nullptr), relaxed_locked);
+        slots_.load(relaxed_locked)->open();
     }
     state_.unlock_bits(only_readers ? bits | spread : bits);
     reader_slots::destroy(fresh);
@@ -374,9 +372,9 @@ void shared_mutex::spread_readers() noexcept {
 
 // Returns bits with all readers counted in the word. Requires: the guard is held.
 uint32_t shared_mutex::gather_readers(uint32_t bits) noexcept {
-    misses_.store(0, relaxed);  // relaxed: a rough count
+    misses_.store(0, relaxed_count);
     if ((bits & spread) == 0) return bits;
-    const int64_t readers = slots_.load(relaxed)->close() + (bits >> shift);  // relaxed: under the guard
+    const int64_t readers = slots_.load(relaxed_locked)->close() + (bits >> shift);
     if (readers < 0)
         fatal("unlock_shared of a weft::shared_mutex that is not locked shared; pair the calls with std::shared_lock");
     if (readers > max_readers) fatal_too_many();

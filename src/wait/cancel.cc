@@ -146,7 +146,7 @@ void cancel_context::arm() noexcept {
 void cancel_context::link_to_parent() noexcept {
     cancel_context& p = *parent_;
     p.lock_.lock();
-    if (!armed_.load(relaxed)) {  // relaxed: written under that lock
+    if (!armed_.load(relaxed_locked)) {
         lock_.lock();
         if (p.requested_) requested_ = true;  // C2
         lock_.unlock();

@@ -66,7 +66,7 @@ void forget_thread_notes() noexcept {
         }
         mine = take_note();
     }
-    mine->made_in = fork_generation.load(relaxed);  // relaxed: changes only while there is one thread
+    mine->made_in = fork_generation.load(relaxed_alone);
     return *mine;
 }
 

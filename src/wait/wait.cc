@@ -28,7 +28,7 @@ namespace {
     g->reason = reason;
     g->since_ns = os::monotonic_ns();
     g->last_p = static_cast<uint16_t>(m->p->index);
-    m->home->external_parks.fetch_add(1, relaxed);  // relaxed: statistics
+    m->home->external_parks.fetch_add(1, relaxed_count);
 }
 
 [[gnu::always_inline]] inline void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
@@ -44,7 +44,7 @@ namespace {
 
 bool is_from_before_fork(const waiter& w) noexcept {
     if (w.g != nullptr) return is_from_before_fork(*w.g->home);
-    return w.note->made_in != fork_generation.load(relaxed);  // relaxed: only fork changes it
+    return w.note->made_in != fork_generation.load(relaxed_alone);
 }
 
 // In a fork's child, with the lock of me's queue held: fatal if nothing can end the wait. See
@@ -64,7 +64,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
     w.g = nullptr;
     w.note = &use.mine;
     use.mine.told.reset();
-    if (fork_generation.load(relaxed) != 0) check_in_child(w, never);  // relaxed: only fork changes it
+    if (fork_generation.load(relaxed_alone) != 0) check_in_child(w, never);
     lock.unlock_bits(bits);
     const bool told = use.mine.told.sleep(never);
     WEFT_ASSERT(told);
@@ -146,7 +146,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
             return wait_result::cancelled;
         }
         link(w, r.queue, lock, r.at_front);
-        if (fork_generation.load(relaxed) != 0) check_in_child(w, others.deadline_ns);  // relaxed: only fork changes it
+        if (fork_generation.load(relaxed_alone) != 0) check_in_child(w, others.deadline_ns);
         winner = thread_wait_claimed(use.mine, claim, &held, 1, others);
     }
     if (winner == 0) return wait_result::served;

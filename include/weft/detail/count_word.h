@@ -41,7 +41,7 @@ public:
 
     // Adds one to the count.
     void increment() noexcept {
-        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(relaxed_cas);
         const bool plain = (seen & guarded_word::guard) == 0 && seen < one * max_count;
         // acq_rel: as in add_slow
         if (!plain || !state_.word().compare_exchange_strong(seen, seen + one, acq_rel, relaxed)) add_slow(1);
@@ -51,7 +51,7 @@ public:
     // gone on return.
     void decrement() noexcept {
         const hold_if<false> held;
-        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchanges decide
+        uint32_t seen = state_.word().load(relaxed_cas);
         if (seen == (one | waiting)) {
             // The last one, and there are waiters: takes the lock in the same exchange.
             if (state_.word().compare_exchange_strong(seen, seen | guarded_word::guard, acq_rel, relaxed)) {  // R1

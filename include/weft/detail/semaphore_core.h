@@ -42,7 +42,7 @@ public:
 
     // Takes a unit if there is one.
     [[nodiscard]] bool try_take() noexcept {
-        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(relaxed_cas);
         while (seen >= one) {
             if ((seen & guarded_word::guard) != 0) return try_take_guarded();
             if (state_.word().compare_exchange_weak(seen, seen - one, acquire, relaxed)) return true;  // A1
@@ -56,7 +56,7 @@ public:
 
     // Adds n units.
     void give(int64_t n, int64_t max) noexcept {
-        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(relaxed_cas);
         const bool plain = (seen & (guarded_word::guard | waiting)) == 0 && n >= 0 && n <= max - int64_t{seen >> shift};
         const uint32_t more = seen + one * static_cast<uint32_t>(n);
         // R1

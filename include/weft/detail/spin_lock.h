@@ -44,13 +44,13 @@ public:
 
     // Takes the lock, waiting if necessary. Returns the object's bits.
     uint32_t lock_bits() noexcept WEFT_ACQUIRE() WEFT_NO_THREAD_SAFETY_ANALYSIS {
-        uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
+        uint32_t seen = word_.load(relaxed_cas);
         for (uint32_t attempt = 0;; ++attempt) {
             if ((seen & guard) == 0) {
                 if (word_.compare_exchange_weak(seen, seen | guard, acquire, relaxed)) return seen;  // A1
             } else {
                 spin_backoff(attempt);
-                seen = word_.load(relaxed);  // relaxed: as above
+                seen = word_.load(relaxed_cas);
             }
         }
     }
@@ -62,9 +62,7 @@ public:
     }
 
     // In a child of fork, whose only thread is the caller: the holder may not exist there.
-    void reset_after_fork(uint32_t bits = 0) noexcept {
-        word_.store(bits, relaxed);  // relaxed: there is no other thread
-    }
+    void reset_after_fork(uint32_t bits = 0) noexcept { word_.store(bits, relaxed_alone); }
 
     // For assertions that the caller holds it: exact if it does.
     [[nodiscard]] bool is_locked() const noexcept {

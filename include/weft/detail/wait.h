@@ -106,7 +106,7 @@ public:
     // own queue's lock (L1). must_ready tells the winner whether it must ready the waiter, or park
     // notices by itself.
     [[nodiscard]] bool try_claim(uint32_t who, bool& must_ready) noexcept {
-        uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
+        uint32_t seen = word_.load(relaxed_cas);
         while (seen < first_claim) {
             if (word_.compare_exchange_weak(seen, first_claim + who, acq_rel, relaxed)) {  // R1 to A1; A2 from R2
                 must_ready = seen == parked;
