@@ -1,7 +1,8 @@
 // fs.h: files and directories. Calls block only the calling green thread.
 //
-//     weft::fs::file log("app.log", {.mode = weft::fs::access::write, .create = true, .append =
-//     true}); log.write_all("started\n"); std::string text = weft::fs::read_file("app.conf");
+//     weft::fs::file log("app.log", {.mode = weft::fs::access::write, .create = true, .append = true});
+//     log.write_all("started\n");
+//     std::string text = weft::fs::read_file("app.conf");
 //
 // Data in the page cache is read at once. If a disk is needed, other Gs run during the wait: the
 // system reads asynchronously (io_uring, where available), or the call is made on an OS thread that

@@ -1,8 +1,7 @@
 // byte_range_fuzz.cc: the Range field, for files of any size. Input: eight bytes of size, then the
 // field.
 //
-// mutant: examples/http_server/byte_range.cc | std::min(*last, file_size - 1) | std::min(*last,
-// file_size)
+// mutant: examples/http_server/byte_range.cc | std::min(*last, file_size - 1) | std::min(*last, file_size)
 #include <cstring>
 #include <optional>
 #include <string>

@@ -4,9 +4,9 @@
 // has conditions and a range; a body, chunked or not; a header and a body of sizes around their
 // limits; or a single fault. The requests after one that ends the connection must not be answered.
 //
-// needs: fuzz_http mutant: examples/http_server/request_reader.cc | > allowed_.header_bytes) | >
-// allowed_.header_bytes + 1) mutant: examples/http_server/connection.cc | r->keep_alive() && |
-// (r->keep_alive() || r->version() == 10) &&
+// needs: fuzz_http
+// mutant: examples/http_server/request_reader.cc | > allowed_.header_bytes) | > allowed_.header_bytes + 1)
+// mutant: examples/http_server/connection.cc | r->keep_alive() && | (r->keep_alive() || r->version() == 10) &&
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -1,9 +1,9 @@
 // request_path_fuzz.cc: targets of requests. No path that is made of one leads out of the root, or
 // to a hidden file.
 //
-// needs: fuzz_http mutant: examples/http_server/request_path.cc | if (segment.find('\0') != | if
-// (segment.find('\1') != mutant: examples/http_server/request_path.cc | segment.front() == '.' && |
-// false &&
+// needs: fuzz_http
+// mutant: examples/http_server/request_path.cc | if (segment.find('\0') != | if (segment.find('\1') !=
+// mutant: examples/http_server/request_path.cc | segment.front() == '.' && | false &&
 #include <algorithm>
 #include <optional>
 #include <string>

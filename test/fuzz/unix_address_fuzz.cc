@@ -1,8 +1,7 @@
 // unix_address_fuzz.cc: paths and abstract names of Unix sockets, and addresses as a system might
 // return them.
 //
-// mutant: src/net/unix_address.cc | if (path.find('\0') != std::string_view::npos) | if
-// (path.front() == '\0')
+// mutant: src/net/unix_address.cc | if (path.find('\0') != std::string_view::npos) | if (path.front() == '\0')
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -8,8 +8,7 @@
 // src/wait/cancel.cc, all of src/wait/wait.cc and fire_timers of src/sched/park.cc are compiled as
 // they are.
 //
-// mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY
-// QUEUE_LEFT TOKEN_LAGS TOLD_TOO_EARLY
+// mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT TOKEN_LAGS TOLD_TOO_EARLY
 #define WEFT_MODEL_CANCELS
 #include <algorithm>
 #include <array>

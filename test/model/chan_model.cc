@@ -7,8 +7,8 @@
 // weft/chan.h, chan_close in src/sync/sync.cc and all of src/wait/wait.cc are compiled as they are.
 // Values are checked variables. A channel's memory is overwritten once its last handle is gone.
 //
-// mutants: LOCK_RELAXED UNLOCK_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED mutants:
-// CLOSE_FORGETS_SENDERS CLOSE_FORGETS_RECEIVERS CLOSE_WAKES_ONE TIMEOUT_ALWAYS TIMEOUT_IS_OK
+// mutants: LOCK_RELAXED UNLOCK_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED
+// mutants: CLOSE_FORGETS_SENDERS CLOSE_FORGETS_RECEIVERS CLOSE_WAKES_ONE TIMEOUT_ALWAYS TIMEOUT_IS_OK
 #include <atomic>
 #include <chrono>
 #include <exception>

@@ -8,9 +8,8 @@
 // compiled as they are. The callbacks of a stop_token have a stand-in: a single callback, which a
 // thread of the model calls.
 //
-// mutants: NOT_QUEUED_YET NOTIFY_TRIES_ONCE UNLOCK_BITS_RELAXED LOCK_BITS_RELAXED
-// TOUCHED_AFTER_NOTIFY mutants: OVERTAKEN_NOT_COUNTED STOP_NOT_COUNTED RETURNS_NOT_AWAITED
-// STOP_NOT_SEEN
+// mutants: NOT_QUEUED_YET NOTIFY_TRIES_ONCE UNLOCK_BITS_RELAXED LOCK_BITS_RELAXED TOUCHED_AFTER_NOTIFY
+// mutants: OVERTAKEN_NOT_COUNTED STOP_NOT_COUNTED RETURNS_NOT_AWAITED STOP_NOT_SEEN
 #include <chrono>
 #include <condition_variable>
 #include <mutex>

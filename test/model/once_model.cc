@@ -6,8 +6,7 @@
 //
 // weft/once.h, src/sync/once.cc and src/wait/wait.cc are compiled as they are.
 //
-// mutants: DONE_RELAXED STORE_RELAXED LOCK_BITS_RELAXED LOOKED_ONCE FORGOTTEN FAILURE_KEPT
-// TOUCHED_AFTER_STORE
+// mutants: DONE_RELAXED STORE_RELAXED LOCK_BITS_RELAXED LOOKED_ONCE FORGOTTEN FAILURE_KEPT TOUCHED_AFTER_STORE
 #include "model.h"
 
 #if defined(MUTANT_LOCK_BITS_RELAXED)

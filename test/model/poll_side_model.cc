@@ -6,8 +6,8 @@
 // src/netpoll/poll_side.cc and src/wait/wait.cc are compiled as they are. The file is a number: how
 // much can be read. The suites play the steps of a call, I1 to I5.
 //
-// mutants: EDGE_NOT_COUNTED LOOK_LEFT_OUT NOT_PASSED_ON WAITING_FORGOTTEN CLOSED_IN_SILENCE
-// EDGES_RELAXED COUNTED_AFTER_TRYING mutants: KEPT_BY_WHO_IS_LATE
+// mutants: EDGE_NOT_COUNTED LOOK_LEFT_OUT NOT_PASSED_ON WAITING_FORGOTTEN CLOSED_IN_SILENCE EDGES_RELAXED COUNTED_AFTER_TRYING
+// mutants: KEPT_BY_WHO_IS_LATE
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 

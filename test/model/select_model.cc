@@ -7,8 +7,7 @@
 // src/sync/select.cc, weft/detail/chan_state.h, all of src/wait/wait.cc and chan_close are compiled
 // as they are.
 //
-// mutants: LOCKS_UNSORTED UNLOCKED LOSERS_LEFT WINNER_MISTAKEN TOUCHED_AFTER_READY CLAIM_BLINDLY
-// COUNT_NOT_MARKED
+// mutants: LOCKS_UNSORTED UNLOCKED LOSERS_LEFT WINNER_MISTAKEN TOUCHED_AFTER_READY CLAIM_BLINDLY COUNT_NOT_MARKED
 #include <algorithm>
 #include <array>
 #include <atomic>

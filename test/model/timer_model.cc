@@ -9,8 +9,8 @@
 // src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and
 // src/wait/wait.cc are compiled as they are. The green thread for a call is only counted.
 //
-// mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT
-// FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED mutants: EARLIER_IS_LATER
+// mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
+// mutants: EARLIER_IS_LATER
 #include <algorithm>
 #include <array>
 #include <atomic>

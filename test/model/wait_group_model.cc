@@ -7,8 +7,8 @@
 // weft/wait_group.h and src/wait/wait.cc are compiled as they are. The memory of a destroyed group
 // is overwritten at once. The done() that ended the wait may not have returned by then.
 //
-// mutants: DECREMENT_RELAXED ADD_RELAXED STORE_RELAXED ZERO_RELAXED TOUCHED_AFTER_STORE
-// UNLOCKED_LATE mutants: LOOKED_ONCE FORGOTTEN
+// mutants: DECREMENT_RELAXED ADD_RELAXED STORE_RELAXED ZERO_RELAXED TOUCHED_AFTER_STORE UNLOCKED_LATE
+// mutants: LOOKED_ONCE FORGOTTEN
 #include <chrono>
 #include <exception>
 #include <source_location>

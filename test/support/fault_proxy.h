@@ -5,8 +5,8 @@
 // connection, or falls silent. A partition stops all connections at once, and heal() lets them
 // continue.
 //
-//     fault_proxy proxy(fault_proxy::place_of(listener), [](int number) { return fault_plan{.down =
-//     {.piece = 1}}; }); … clients connect to proxy.at() …
+//     fault_proxy proxy(fault_proxy::place_of(listener), [](int number) { return fault_plan{.down = {.piece = 1}}; });
+//     … clients connect to proxy.at() …
 //
 // One plain thread with non-blocking sockets and poll() runs it, and uses nothing that it tests.
 // Each direction is a queue of pieces with due times. Queues are bounded and sockets have small

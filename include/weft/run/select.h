@@ -1,8 +1,8 @@
 // select.h: waits until one of several operations can proceed, and performs it.
 //
-//     run_select_case_t cases[] = {run_recv_case(requests, &r), run_send_case(answers, &a),
-//     run_recv_case(quit, NULL)}; size_t chosen; switch (run_select(cases, 3, 100 * 1000000,
-//     &chosen)) { … }
+//     run_select_case_t cases[] = {run_recv_case(requests, &r), run_send_case(answers, &a), run_recv_case(quit, NULL)};
+//     size_t chosen;
+//     switch (run_select(cases, 3, 100 * 1000000, &chosen)) { … }
 //
 // At most one case is performed. If several are ready, one is chosen at random with equal
 // probability. A case on a closed channel is ready, with status RUN_CLOSED. A case whose object is
