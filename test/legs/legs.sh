@@ -298,12 +298,13 @@ leg_tsan() {
 leg_aarch64() {
     need "${base_packages[@]}" "${cross_packages[@]}"
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
-    local GTEST_FILTER suites=(unit exceptions storm) targets=() without='^files_without_io_uring$'
+    local GTEST_FILTER suites=(unit exceptions storm) targets=() options=() without='^files_without_io_uring$'
     if is_full; then
         # 64 processors test nothing that other numbers do not: the emulator's memory model is not
         # weaker for them.
         export GTEST_FILTER="-*/P1:*/P64"
         suites+=(conformance death corpus c instrumented instrumented_loops)
+        options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)  # there is no OpenSSL for it
     else
         with_procs 2
         targets=("${suites[@]/%/_tests}")
