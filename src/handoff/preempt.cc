@@ -46,7 +46,7 @@ M* hold_owner(P& p) noexcept {
 
 // Q3, under threads_lock.
 void call_hook_locked(M* m) noexcept {
-    if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);  // pairs with the hook, as Q2
+    if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);  // pairs with heed
 }
 
 // Q4.
@@ -84,7 +84,7 @@ bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
 
 // run_preempt_hook, without saving errno.
 void heed(uintptr_t sp) noexcept {
-    preempt_word()->store(0, relaxed);  // relaxed: the next request stores again
+    preempt_word()->exchange(0, acquire);  // pairs with Q3, so that Q2 is seen: else a request could be lost
     M* m = current_m();
     if (m == nullptr || !may_stop(m, sp, hook_room)) return;
     yield_preempted(m, false);

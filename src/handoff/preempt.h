@@ -46,8 +46,9 @@
 //             I3. Only the thread that changed open to in_flight sends, before Q5 or when no other
 //                 thread asks (interrupt_all). Only the handler or a failed send changes it back.
 //                 So sent is about one's own signal: the next sender waits for asked.
-// Ordering:   Q2 pairs with slice_was_ended. The check of Q3's word is relaxed: a hook that does
-//             not see Q2 yet returns, and a later check or the retake ends the slice.
+// Ordering:   Q2 pairs with slice_was_ended. Q3 pairs with the hook, which clears the word by an
+//             exchange: if that reads Q3, the hook sees Q2; if not, the word stays set for the next
+//             check.
 // Threads:    request_preempt: any thread; interrupt_all: the thread that stops s; the others:
 //             the M itself.
 // See:        docs/preemption.md, test/model/signal_gate.pml
