@@ -182,6 +182,7 @@ int call_on_signal(int signal, void (*hook)() noexcept) noexcept {
     sigaction(signal, nullptr, &h.before);  // first: the handler may run at once
     const int error = sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
     installing_handlers.unlock();
+    if (error != 0) h.hook.store(nullptr, release);  // a later call tries again, and reports it again
     return error;
 }
 
