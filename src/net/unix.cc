@@ -172,7 +172,7 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
         result = os::socket_bind(made.fd(), address.get(), address.size);
     }
     if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
-    unlinks_.store(how.unlink_on_close && !at.path().empty(), detail::relaxed_alone);
+    unlinks_.store(how.unlink_on_close && !at.path().empty(), weft::detail::relaxed_alone);
     file_ = file_at(at);
     if (result = os::socket_listen(made.fd(), how.backlog); result < 0) {
         unlink();
@@ -186,7 +186,7 @@ unix_listener::unix_listener(unix_listener&& other) noexcept
       at_(other.at_),
       file_(other.file_),
       owner_(other.owner_),
-      unlinks_(other.unlinks_.exchange(false, detail::relaxed_alone)) {}
+      unlinks_(other.unlinks_.exchange(false, weft::detail::relaxed_alone)) {}
 
 unix_listener& unix_listener::operator=(unix_listener&& other) noexcept {
     if (this == &other) return *this;
