@@ -1,4 +1,4 @@
-// big_stack.cc: calls with more stack, for C. See weft/run/big_stack.h.
+// big_stack.cc: see weft/run/big_stack.h.
 #include <weft/big_stack.h>
 #include <weft/run/big_stack.h>
 

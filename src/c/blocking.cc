@@ -1,4 +1,4 @@
-// blocking.cc: blocking calls for C. See weft/run/blocking.h.
+// blocking.cc: see weft/run/blocking.h.
 #include "handoff/blocking.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// blocking_pool.cc: a limited number of concurrent blocking calls, for C. See weft/run/blocking.h.
+// blocking_pool.cc: a limit on concurrent blocking calls: see weft/run/blocking.h.
 #include <weft/run/blocking.h>
 #include <weft/semaphore.h>
 
@@ -7,8 +7,7 @@
 
 using namespace weft::detail;
 
-// As weft::blocking_pool, except that the call duration is learned per pool, there per type of
-// function.
+// As weft::blocking_pool, but the call duration is learned per pool, not per type of function.
 struct run_blocking_pool {
     explicit run_blocking_pool(uint32_t cap) noexcept : free(cap) {}
 
@@ -20,7 +19,6 @@ struct run_blocking_pool {
 
 namespace {
 
-// Counts one during its lifetime.
 class counted {
 public:
     explicit counted(atomic<uint32_t>& count) noexcept : count_(count) { count_.fetch_add(1, relaxed_count); }

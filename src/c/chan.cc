@@ -1,4 +1,4 @@
-// chan.cc: channels for C. See c/chan.h.
+// chan.cc: see c/chan.h.
 #include "c/chan.h"
 
 #include <cstdint>
@@ -135,14 +135,14 @@ void run_chan::finish_recv(void* value, waiter& partner) const noexcept {
     ready(partner);
 }
 
-// The head was taken: moves the element of a waiting sender into the freed slot, which is now the
-// end. Requires: the lock is held.
+// Moves a waiting sender's element into the slot of the taken head, which is now the end. Requires
+// the lock.
 void run_chan::refill(waiter& sender) noexcept {
     copy(slot(wrap(head + count - 1)), sender.slot);
     sender.ok = true;
 }
 
-// The operation cannot complete at once. Requires the lock and releases it.
+// Requires the lock and releases it.
 run_status_t run_chan::block(wait_queue& queue, void* value, wait_reason reason, int64_t deadline_ns) noexcept {
     if (deadline_ns == 0) {
         lock.unlock();

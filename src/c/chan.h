@@ -1,11 +1,8 @@
 // chan.h: a channel whose element size is given when it is made.
 //
-// The protocol is that of chan_state<T> (weft/detail/chan_state.h), with two differences. Elements
-// are bytes, copied by memcpy. A waiter's slot is the caller's own memory, so an element moves
-// directly from the sender's variable into the receiver's. Only the channel itself is allocated,
-// whatever the element size.
-//
-// For the invariants and the order of elements, see weft/chan.h.
+// The protocol, invariants and order are those of chan_state<T> (weft/chan.h). Elements are bytes.
+// A waiter's slot is the caller's own memory, so an element moves directly from the sender's
+// variable into the receiver's.
 //
 // Threads: any thread. See: weft/run/chan.h
 #pragma once
@@ -19,7 +16,7 @@
 #include <weft/run/chan.h>
 
 struct run_chan : weft::detail::chan_core {
-    // Allocates the channel and its slots in one block; nullptr if there is no memory.
+    // The channel and its slots are one block; nullptr if there is no memory.
     static run_chan* create(std::size_t elem_size, std::size_t cap) noexcept;
 
     void retain() noexcept { handles.fetch_add(1, weft::detail::relaxed); }  // relaxed: the caller holds a handle
@@ -32,7 +29,7 @@ struct run_chan : weft::detail::chan_core {
 
     run_status_t close() noexcept;
 
-    // The two halves of a select's operation, as in chan_state.
+    // As in chan_state.
     bool begin_send(const void* value, weft::detail::waiter*& partner, bool& ok) noexcept;
     void finish_send(const void* value, weft::detail::waiter& partner) const noexcept;
     bool begin_recv(void* value, weft::detail::waiter*& partner, bool& ok) noexcept;
@@ -51,7 +48,7 @@ private:
         return index >= capacity ? index - capacity : index;
     }
 
-    // Copies one element, or drops it if to is nullptr.
+    // to may be nullptr.
     void copy(void* to, const void* from) const noexcept {
         if (to == nullptr) return;
         if (elem_size == sizeof(void*)) [[likely]] {
@@ -80,7 +77,6 @@ private:
 
 namespace weft::detail {
 
-// Cases of a select.
 struct byte_recv_case {
     static const select_ops ops;
     static void prepare(select_case& c, run_chan* from, void* value) noexcept;

@@ -1,4 +1,4 @@
-// cond.cc: condition variables for C. See weft/run/cond.h.
+// cond.cc: see weft/run/cond.h.
 #include <mutex>
 
 #include <weft/condition_variable.h>
@@ -15,7 +15,7 @@ using namespace weft::detail;
 
 namespace {
 
-// Calls wait(lock), which leaves the mutex locked in any case.
+// wait(lock) leaves the mutex locked in any case.
 template <typename F>
 run_status_t with_lock(run_mutex* mutex, F&& wait) noexcept {
     std::unique_lock<weft::mutex> lock(mutex->m, std::adopt_lock);

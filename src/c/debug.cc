@@ -1,4 +1,4 @@
-// debug.cc: statistics and dumps, for C. See weft/run/debug.h.
+// debug.cc: see weft/run/debug.h.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-// future.cc: futures for C. See weft/run/future.h.
+// future.cc: see weft/run/future.h.
 #include "c/future.h"
 
 #include <new>

@@ -1,8 +1,8 @@
-// gmp.cc: inspects green threads, OS threads and processors, for C. See weft/run/gmp.h.
+// gmp.cc: see weft/run/gmp.h.
 //
 // The opaque types are G, M and P themselves. Gs and Ps stay readable while their scheduler exists
 // (g_pool.h, procs.h). Ms are freed. So an M is accessed only under threads_lock, after it was
-// found among those that exist.
+// found in the list.
 #include <cstdint>
 
 #include <weft/run/gmp.h>
@@ -25,7 +25,7 @@ const G* object_of(const run_g_t* g) noexcept { return reinterpret_cast<const G*
 
 const P* object_of(const run_p_t* p) noexcept { return reinterpret_cast<const P*>(p); }
 
-// Returns of(scheduler) for the caller's scheduler, or the default one; if_none if neither exists.
+// Uses the caller's scheduler, or the default one.
 template <typename T, typename F>
 T of_callers(F&& of, const T& if_none) noexcept {
     if (const M* m = current_g_m()) return of(*m->home);
@@ -36,7 +36,7 @@ T of_callers(F&& of, const T& if_none) noexcept {
     return result;
 }
 
-// Returns of(M) for m, which cannot end during the call; if_none if it has ended.
+// m cannot end during the call. Returns if_none if it has ended before.
 template <typename T, typename F>
 T of_m(const run_m_t* m, F&& of, const T& if_none) noexcept {
     const auto find = [&](scheduler& s) {
@@ -53,7 +53,6 @@ T of_m(const run_m_t* m, F&& of, const T& if_none) noexcept {
     return m == nullptr ? if_none : of_callers(find, if_none);
 }
 
-// The caller's M, if g is its green thread.
 const M* runner_of(const run_g_t* g) noexcept {
     const M* m = current_g_m();
     return m != nullptr && handle_of(m->g) == g ? m : nullptr;

@@ -1,4 +1,4 @@
-// handle.h: shared functions for opaque handles of the C interface that wrap one C++ object.
+// handle.h: opaque handles of the C interface that wrap one C++ object.
 //
 // See: weft/run.h
 #pragma once
@@ -12,7 +12,6 @@
 
 namespace weft::detail {
 
-// Makes the object of a handle.
 template <typename Handle, typename... Args>
 run_status_t make_handle(Handle** handle, Args&&... args) noexcept {
     if (handle == nullptr) return RUN_INVALID;
@@ -20,7 +19,7 @@ run_status_t make_handle(Handle** handle, Args&&... args) noexcept {
     return *handle == nullptr ? RUN_EXHAUSTED : RUN_OK;
 }
 
-// Calls f, which does not wait or cannot fail, unless handle is NULL.
+// Requires: f does not throw.
 template <typename Handle, typename F>
 run_status_t with_handle(Handle* handle, F&& f) noexcept {
     if (handle == nullptr) return RUN_INVALID;
@@ -28,7 +27,7 @@ run_status_t with_handle(Handle* handle, F&& f) noexcept {
     return RUN_OK;
 }
 
-// The status of attempt(handle, duration), which waits for a limited time.
+// attempt(handle, duration) waits for a limited time.
 template <typename Handle, typename F>
 run_status_t try_for(Handle* handle, int64_t timeout_ns, F&& attempt) noexcept {
     if (handle == nullptr) return RUN_INVALID;

@@ -1,4 +1,4 @@
-// local.cc: keys for per-green-thread pointers. See weft/run/local.h, weft/local.h.
+// local.cc: see weft/run/local.h, weft/local.h.
 #include <new>
 
 #include <weft/local.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace weft::detail;
 
-// One green thread's pointer. Stores the destructor, because the key may be deleted first.
+// Stores the destructor, because the key may be deleted first.
 struct pointer_node : local_node {
     static const local_type type_of_node;
 

@@ -1,4 +1,4 @@
-// meeting.cc: latches, barriers and events, for C. See weft/run/latch.h and its neighbours.
+// meeting.cc: latches, barriers and events: see weft/run/latch.h and its neighbours.
 #include <weft/barrier.h>
 #include <weft/latch.h>
 #include <weft/run/barrier.h>
@@ -32,7 +32,7 @@ struct run_latch {
 struct run_barrier {
     run_barrier(uint32_t count, c_completion completion) noexcept : core(count), at_end(completion) {}
 
-    // Completes an arrival. Returns its phase.
+    // Returns the arrival's phase.
     uint32_t after(weft::detail::barrier_core::arrived a) noexcept {
         if (a.last) end_phase();
         return a.phase;

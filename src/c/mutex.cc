@@ -1,4 +1,4 @@
-// mutex.cc: locks for C: mutex, recursive mutex, rwmutex. See weft/run/mutex.h.
+// mutex.cc: mutex, recursive mutex, rwmutex: see weft/run/mutex.h.
 #include "c/mutex.h"
 
 #include <weft/recursive_mutex.h>

@@ -34,7 +34,7 @@ constexpr bool is_stream = std::is_base_of_v<net::stream, T>;
 template <typename T>
 constexpr bool is_listener = std::is_same_v<T, net::tcp_listener> || std::is_same_v<T, net::unix_listener>;
 
-// Moves the socket to the heap. Throws std::bad_alloc.
+// Throws std::bad_alloc.
 template <typename T>
 run_socket_t* keep(T socket) {
     return new run_socket{std::move(socket)};
@@ -42,7 +42,7 @@ run_socket_t* keep(T socket) {
 
 run_watch_t* watch(int fd) { return new run_watch{weft::watched_fd(fd)}; }
 
-// The status for an error code. error: errno's value, if it is the system's code.
+// error: errno's value, if it is the system's code.
 run_status_t status_of_code(const std::error_code& code, int& error) noexcept {
     if (!code) return RUN_OK;
     if (code == weft::errc::closed) return RUN_CLOSED;
@@ -54,7 +54,6 @@ run_status_t status_of_code(const std::error_code& code, int& error) noexcept {
     return error == ENOMEM ? RUN_EXHAUSTED : RUN_SYSTEM;
 }
 
-// Calls f, which throws or returns nothing, and returns the status.
 template <typename F>
 run_status_t guarded(int* error, F&& f) noexcept {
     int ignored = 0;
@@ -74,13 +73,11 @@ run_status_t guarded(int* error, F&& f) noexcept {
     }
 }
 
-// The result of an invalid call.
 run_status_t invalid(int* error) noexcept {
     if (error != nullptr) *error = 0;
     return RUN_INVALID;
 }
 
-// Makes a socket by f(text); text is an address.
 template <typename F>
 run_status_t make(const char* text, run_socket_t** made, int* error, F&& f) noexcept {
     if (made != nullptr) *made = nullptr;
@@ -88,7 +85,7 @@ run_status_t make(const char* text, run_socket_t** made, int* error, F&& f) noex
     return guarded(error, [&] { *made = keep(f(text)); });
 }
 
-// Calls f with the socket in s if Fits accepts its type, else returns RUN_INVALID.
+// Returns RUN_INVALID unless Fits accepts the type of the socket.
 template <template <typename> typename Fits, typename F>
 run_status_t with(run_socket_t* s, int* error, F&& f) noexcept {
     if (error != nullptr) *error = 0;
@@ -119,7 +116,7 @@ void copy_address(const std::string& text, char* into) noexcept {
     into[size] = '\0';
 }
 
-// Moves bytes by f(socket, ec), which returns their number.
+// f returns the number of bytes.
 template <typename F>
 run_status_t transfer(run_socket_t* s, size_t* count, int* error, F&& f) noexcept {
     size_t ignored = 0;

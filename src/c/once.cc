@@ -1,4 +1,4 @@
-// once.cc: call-once, for C. See weft/run/once.h.
+// once.cc: see weft/run/once.h.
 #include <new>
 
 #include <weft/once.h>

@@ -1,13 +1,11 @@
 // place.cc: see place.h.
 //
-// A source_location is a pointer to a constant that the compiler makes: file, function, line,
-// column. Compilers define the names and types of these four, so the standard libraries cannot
-// differ. Here such constants are made at run time, one per place. They are kept for ever in an
-// append-only table, so lookups take no lock.
+// A source_location is a pointer to a constant whose names and types compilers define. Here such
+// constants are made at run time, one per place. They are kept for ever in an append-only table, so
+// lookups take no lock.
 //
-// Rejected: A source_location of our own in every G. It takes eight bytes more than a pointer in
-//           every G.
-// Rejected: One place for everything that C starts. Dumps of C programs would not say where.
+// Rejected: A source_location of our own: eight bytes more in every G.
+// Rejected: One place for everything that C starts. Dumps would not say where.
 #include "c/place.h"
 
 #include <bit>
@@ -21,7 +19,6 @@ namespace weft::detail {
 
 namespace {
 
-// The constant that a source_location points to.
 struct place {
     const char* file;
     const char* function;

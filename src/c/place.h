@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-// The location of line in function in file. These strings must live as long as the program. O(1);
-// the same place always gives the same location. Any thread.
+// The strings must live as long as the program. O(1); the same place always gives the same
+// location. Any thread.
 [[nodiscard]] source_location place_of(const char* file, int line, const char* function) noexcept;
 
 }  // namespace weft::detail

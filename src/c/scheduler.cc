@@ -1,4 +1,4 @@
-// scheduler.cc: starts and stops the scheduler, for C. See weft/run/scheduler.h, lifecycle/adopt.h.
+// scheduler.cc: see weft/run/scheduler.h, lifecycle/adopt.h.
 #include "sched/scheduler.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// scope.cc: scopes for C. See weft/run/scope.h, and the C++ equivalent weft/scope.h.
+// scope.cc: see weft/run/scope.h, and in C++ weft/scope.h.
 #include <new>
 
 #include <weft/cancel.h>
@@ -13,7 +13,7 @@ struct run_scope {
     explicit run_scope(int64_t deadline_ns) noexcept
         : before(weft::detail::ambient()), context(weft::detail::enclosing_context(), deadline_ns) {}
 
-    // Cancels the scope because a task has failed, or for run_scope_cancel (code 0).
+    // Cancels the scope. code: of the failed task; 0 for run_scope_cancel.
     void end_early(int code) noexcept {
         lock.lock();
         if (first_failure == 0) first_failure = code;
@@ -62,7 +62,7 @@ run_status_t run_scope_begin(run_scope_t** scope) noexcept { return run_scope_be
 run_status_t run_scope_begin_with(run_scope_t** scope, const run_scope_opts_t* opts) noexcept {
     run_scope_opts_t o = RUN_SCOPE_OPTS_INIT;
     if (scope == nullptr || !read_options(opts, o)) return RUN_INVALID;
-    // With timeout zero the deadline is now: 0 would mean that waits do not wait at all.
+    // For a timeout of zero the deadline is now: 0 would mean that waits do not wait.
     const int64_t deadline_ns = o.timeout_ns <= 0 ? now_ns() : deadline_of(o.timeout_ns);
     *scope = new (std::nothrow) run_scope(deadline_ns);
     if (*scope == nullptr) return RUN_EXHAUSTED;

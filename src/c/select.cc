@@ -1,4 +1,4 @@
-// select.cc: run_select. See weft/run/select.h.
+// select.cc: see weft/run/select.h.
 #include <memory>
 #include <new>
 #include <optional>
@@ -23,13 +23,11 @@ using namespace weft::detail;
 constexpr std::size_t few_cases = 16;
 constexpr std::size_t very_few_cases = 4;
 
-// Additional memory of a case.
 struct case_memory {
-    std::optional<tick> at;             // receives the tick of a timer first
-    std::optional<fd_select_state> fd;  // for a descriptor
+    std::optional<tick> at;  // receives the tick of a timer first
+    std::optional<fd_select_state> fd;
 };
 
-// The status of the case that was performed.
 run_status_t status_of_case(const run_select_case_t& c, const select_case& raw, const case_memory& memory) noexcept {
     if (memory.fd.has_value()) {
         const std::error_code error = memory.fd->error();
@@ -39,7 +37,6 @@ run_status_t status_of_case(const run_select_case_t& c, const select_case& raw, 
     return !is_chan || raw.w.ok ? RUN_OK : RUN_CLOSED;
 }
 
-// Returns false if the case is invalid.
 bool prepare(const run_select_case_t& from, select_request& request, select_case& into, case_memory& memory) noexcept {
     switch (from.op) {
         case RUN_SELECT_RECV:
@@ -86,8 +83,7 @@ run_status_t select_with(run_select_case_t* cases,
     for (std::size_t i = 0; i < count; ++i) {
         if (!prepare(cases[i], request, raw[i], memory[i])) return RUN_INVALID;
     }
-    // Two indices beyond the cases tell why no case was performed. A cancellation is an exception,
-    // as elsewhere, because it is rare.
+    // Two indices beyond the cases tell why no case was performed.
     const std::size_t at_once = count + 1;
     if (timeout_ns <= 0) {
         request.otherwise_case = at_once;

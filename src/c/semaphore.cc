@@ -1,4 +1,4 @@
-// semaphore.cc: semaphores for C. See weft/run/semaphore.h.
+// semaphore.cc: see weft/run/semaphore.h.
 #include <weft/run/semaphore.h>
 #include <weft/semaphore.h>
 

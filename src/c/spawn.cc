@@ -1,4 +1,4 @@
-// spawn.cc: starts green threads from C, and changes the calling one. See weft/run/spawn.h.
+// spawn.cc: see weft/run/spawn.h.
 #include "c/spawn.h"
 
 #include "c/place.h"
@@ -11,7 +11,6 @@ namespace weft::detail {
 
 namespace {
 
-// Returns false if a label has no key or no value.
 bool read_labels(const run_label_t* labels, std::size_t count, label_set& into) {
     for (std::size_t i = 0; i < count; ++i) {
         if (labels[i].key == nullptr || labels[i].value == nullptr) return false;
@@ -22,8 +21,7 @@ bool read_labels(const run_label_t* labels, std::size_t count, label_set& into) 
 
 bool is_priority(run_priority_t p) noexcept { return p >= RUN_PRIORITY_NORMAL && p <= RUN_PRIORITY_LOW; }
 
-// In C the normal class is 0, so that options filled with zeros have it; in C++ classes are
-// ordered.
+// The normal class is 0 in C, for options filled with zeros; in C++ classes are ordered.
 priority class_of(run_priority_t p) noexcept {
     return p == RUN_PRIORITY_HIGH ? priority::high : p == RUN_PRIORITY_LOW ? priority::low : priority::normal;
 }

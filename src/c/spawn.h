@@ -15,7 +15,6 @@ namespace weft::detail {
 // Returns false if the options are invalid. Throws std::bad_alloc.
 [[nodiscard]] bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into);
 
-// Starts task and returns a status.
 template <typename Task>
 run_status_t spawn_for_c(
     const Task& task, const run_spawn_opts_t* opts, const char* file, int line, const char* function) noexcept {

@@ -14,10 +14,9 @@
 
 namespace weft::detail {
 
-// The status for the exception that is being handled.
 [[nodiscard]] run_status_t status_of_exception() noexcept;
 
-// Calls f, which returns a status or nothing, and turns an exception into a status.
+// f returns a status or nothing. An exception becomes a status.
 template <typename F>
 run_status_t guarded_call(F&& f) noexcept {
     try {
@@ -32,7 +31,7 @@ run_status_t guarded_call(F&& f) noexcept {
     }
 }
 
-// The status for a wait with deadline_ns; 0 means "do not wait".
+// deadline_ns 0 means "do not wait".
 [[nodiscard]] inline run_status_t status_of(wait_result result, int64_t deadline_ns) noexcept {
     switch (result) {
         case wait_result::served:
@@ -47,7 +46,7 @@ run_status_t guarded_call(F&& f) noexcept {
     return RUN_INVALID;
 }
 
-// The deadline for a timeout of the C interface: 0 for "do not wait", else as wait_until takes it.
+// Returns 0 for "do not wait", else a deadline as wait_until takes it.
 [[nodiscard]] inline int64_t deadline_of(int64_t timeout_ns) noexcept {
     if (timeout_ns <= 0) return 0;
     if (timeout_ns == RUN_FOREVER) return never;
@@ -55,8 +54,8 @@ run_status_t guarded_call(F&& f) noexcept {
     return timeout_ns > never - 1 - now ? never - 1 : now + timeout_ns;
 }
 
-// Copies the part of an option struct that its caller knows; the rest keeps T's initial value.
-// Returns false if the struct's size is invalid.
+// Copies the part of an option struct that its caller knows; the rest stays as it is. Returns false
+// if the struct's size is invalid.
 template <typename T>
 [[nodiscard]] bool read_options(const T* from, T& into) noexcept {
     if (from == nullptr) return true;

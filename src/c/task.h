@@ -1,7 +1,7 @@
 // task.h: the closure of a green thread that C code has started.
 //
 // A task lies in the G and is copied as bytes. It begins with the address of the C function, which
-// dumps show, and its argument. What else happens at the end of the function is up to the task.
+// dumps show.
 //
 // See: weft/go.h
 #pragma once
@@ -15,9 +15,8 @@
 
 namespace weft::detail {
 
-// Task is a struct with members run() and end(). run() calls the C function and then end(). end()
-// is also called if the C function ends its green thread from within. The first member is the
-// address of the C function.
+// run() calls the C function and then end(). end() is also called if the C function ends its green
+// thread from within.
 template <typename Task>
 inline constexpr entry_type task_entry = {
     [](void* closure) { static_cast<Task*>(closure)->run(); },
@@ -27,8 +26,8 @@ inline constexpr entry_type task_entry = {
     [](void* closure) { static_cast<Task*>(closure)->end(); },
 };
 
-// Starts task as a green thread of the caller's runtime or the default one. options may be nullptr.
-// Throws as weft::go.
+// Starts task in the caller's runtime or the default one. options may be nullptr. Throws as
+// weft::go.
 template <typename Task>
 void spawn_task(const Task& task, const spawn_options* options, source_location where) {
     static_assert(std::is_trivially_copyable_v<Task> && std::is_standard_layout_v<Task>);

@@ -1,4 +1,4 @@
-// time.cc: sleeping and timers, for C. See weft/run/time.h.
+// time.cc: see weft/run/time.h.
 #include <memory>
 #include <optional>
 

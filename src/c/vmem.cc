@@ -1,4 +1,4 @@
-// vmem.cc: pages and plain stacks for C. See weft/run/vmem.h.
+// vmem.cc: see weft/run/vmem.h.
 #include "os/vmem.h"
 
 #include <cstdint>
@@ -16,7 +16,7 @@ std::size_t round_up(std::size_t size) noexcept {
     return (size + page - 1) / page * page;
 }
 
-// Whether [address, address + size) can be whole pages; rounds size up.
+// Whether these can be whole pages; rounds size up.
 bool are_pages(const void* address, std::size_t& size) noexcept {
     const std::size_t page = os::page_size();
     if (address == nullptr || size == 0 || size > PTRDIFF_MAX - page) return false;

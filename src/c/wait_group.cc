@@ -1,4 +1,4 @@
-// wait_group.cc: wait groups for C. See weft/run/wait_group.h.
+// wait_group.cc: see weft/run/wait_group.h.
 #include <new>
 
 #include <weft/detail/count_word.h>

@@ -1,40 +1,27 @@
 // deadlock.cc: detects that all green threads wait and nothing can wake one.
 //
-// The problem. Such a program hangs silently. A report helps much, but a wrong one is worse than
-// silence. A waiting G may be woken by another G (running, queued or in a blocking call), a timer,
-// another thread (such as a library's), or a signal handler. Gs and timers are known and threads
-// can be counted. The program must announce signal handlers (external_waker).
-//
-// When. While weft::main runs and everything sleeps, a runtime's monitor searches after some
-// milliseconds (deadlock_watch.h). Holding no lock, it checks:
+// A wrong report is worse than silence. While weft::main runs and everything sleeps, a runtime's
+// monitor searches (deadlock_watch.h). Holding no lock, it checks:
 //
 //   1  Each runtime: not stopping; all Ps idle; nothing queued; no timer set; no G running, or in a
-//      call, without a P; all Ms asleep or ended; no external thread at work on it; its
-//      monitor and thread maker, if any, begun (otherwise 2 would count them as foreign and delay
-//      the next search long). Runtimes left to stragglers, all back, do not count. At least one G
-//      exists.
+//      call, without a P; all Ms asleep or ended; no external thread at work on it; its monitor and
+//      thread maker, if any, begun (otherwise 2 would count them as foreign). Runtimes left to
+//      stragglers, all back, do not count. At least one G exists.
 //   2  All threads are Ms, monitors or thread makers. Skipped with deadlock=strict.
-//   3  No external_waker exists, and no G waits for a file or signal (weft/signals.h).
+//   3  No external_waker exists, and no G waits for a file or signal.
 //   4  A moment later all this still holds, with equal counts of schedules, starts and wakes.
 //
-// A G that waits for a place for a blocking call waits for Ms in such calls; with or without a P,
-// they make 1 false.
+// A G that waits for a place for a blocking call waits for Ms in such calls, which make 1 false.
 //
-// The searching monitor checks no P meanwhile. So it waits for 4 only if a deadlock is possible. If
-// 3 fails it returns at once, and the next search is later.
+// The searching monitor checks no P meanwhile. So it waits for 4 only if a deadlock is possible.
 //
 // Check 2 catches a thread about to wake a G while it lives, 1 its effects after it has ended, and
 // 4 the time between.
 //
-// The report: each G's wait and what it leads to (holders of mutexes and exclusive holders of
-// shared_mutexes, with RUN_DEBUG=lockowners; fulfillers of futures; for joins, the Gs it started);
-// any cycle; the dump. Then the process exits with deadlock_exit_code, without destructors, because
-// threads are asleep at arbitrary points.
+// The process exits without destructors, because threads are asleep at arbitrary points.
 //
-// Rejected. Deadlocks of some Gs while others run (needs owners of everything: a reachability
-// search). Searching by the M that went idle last: an alarm of its own for each request of a
-// server. Aborting (a core tells less; a handler of the program can abort(), or a debugger stop
-// it).
+// Rejected. Deadlocks of some Gs while others run: needs owners of everything. Aborting: a core
+// tells less. Searching by the M that went idle last: docs/deadlocks.md.
 //
 // Threads: a monitor; report_deadlock: any thread.
 // See:     docs/deadlocks.md
@@ -67,12 +54,10 @@ constexpr uint32_t listed_max = 8;
 
 constinit atomic<uint32_t> external_wakers{0};
 
-// Whether g waits for something external, such as a file.
 WEFT_NO_SANITIZE bool waits_for_outside(const G& g) noexcept {
     return g.state.load(acquire) == g_state::waiting && is_woken_from_outside(g.reason);  // pairs with set_state
 }
 
-// A snapshot of activity.
 struct activity {
     uint64_t sum = 0;
     bool asleep = true;        // 1 and 3 hold
@@ -187,10 +172,9 @@ verdict judge(bool look_at_threads) noexcept {
     return look_at_threads && there_are_others() ? verdict::others_can : verdict::deadlock;
 }
 
-// ---- The report. On exit all Gs stay as they are. With report_deadlock() other threads may wake a
-// G at any moment, and its future or mutex may be destroyed. So each G is frozen (freeze.h) while
-// its wait is read, and read only if it then waits. What that leads to is only an address, searched
-// among the Gs of all runtimes.
+// ---- The report. With report_deadlock() other threads may wake a G at any moment, and its future
+// or mutex may be destroyed. So a G is frozen (freeze.h) while its wait is read. What that leads to
+// is only an address, searched among the Gs of all runtimes.
 
 bool is_alive(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
@@ -207,21 +191,19 @@ bool is_join(wait_reason reason) noexcept {
     return reason == wait_reason::wait_group_wait || reason == wait_reason::scope_join;
 }
 
-// The fulfiller's address, in the waiter of a G that waits for a future. nullptr: not begun, or a
-// plain thread. Not atomic<>::load: sanitizers instrument it, unaware that freezing orders this
-// before the G's later actions.
+// nullptr: not begun, or a plain thread. Not atomic<>::load: sanitizers instrument it, unaware that
+// freezing orders this before the G's later actions.
 WEFT_NO_SANITIZE const void* fulfiller_at(const void* slot) noexcept {
     static_assert(sizeof(atomic<const void*>) == sizeof(const void*), "an atomic pointer has the size of a pointer");
     return __atomic_load_n(static_cast<const void* const*>(slot), __ATOMIC_RELAXED);  // relaxed: a snapshot
 }
 
-// What a G waits for, and where.
 struct wait_seen {
     const G* g = nullptr;  // nullptr: not waiting. Never dereferenced: its runtime may be gone
     const scheduler* home = nullptr;
     identity who{};
     wait_reason reason = wait_reason::none;
-    const void* object = nullptr;  // the mutex, or the lock of the channel or other object; nullptr: unknown
+    const void* object = nullptr;  // the mutex, or the lock of the channel or other object
     const void* next = nullptr;    // the G that must act first, if known
 
     // Requires: g_now belongs to s, which is kept alive.
@@ -249,8 +231,7 @@ private:
     }
 };
 
-// The wait of the G at wanted, if it is a G and waits. It may be abandoned or ended, its runtime
-// gone.
+// wanted may be no G, or one that has ended, or whose runtime is gone.
 struct wait_search {
     const void* wanted;
     wait_seen found;
@@ -276,7 +257,6 @@ WEFT_NO_SANITIZE uint64_t parent_of(const G& child) noexcept {
 
 WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }  // as above
 
-// Prints the live Gs that the one with this id started.
 void print_children(report& out, scheduler& s, uint64_t id) noexcept {
     uint32_t count = 0;
     s.gs.for_each([&](const G& child) {
@@ -296,7 +276,6 @@ const char* whereabouts(const scheduler& s, const scheduler* home) noexcept {
     return home == &s ? "" : " of another runtime";
 }
 
-// Prints g's wait, if it still waits.
 void print_wait(report& out, scheduler& s, const G& g) noexcept {
     wait_seen seen;
     seen.take(s, g);
@@ -315,7 +294,7 @@ void print_wait(report& out, scheduler& s, const G& g) noexcept {
     out.print("\n");
 }
 
-// The chain of waits from a G over mutex holders and fulfillers, as seen along the way.
+// The chain of waits from a G over mutex holders and fulfillers.
 struct wait_chain {
     struct link {
         uint64_t id;
@@ -325,7 +304,7 @@ struct wait_chain {
     link links[cycle_max];
     uint32_t length = 0;
 
-    // Returns whether it leads back to g and g is its first, so each cycle is reported once.
+    // Returns whether it leads back to g and g is its first, so that each cycle is reported once.
     bool follow(const scheduler& s, const G& g) noexcept {
         wait_seen seen;
         seen.take(s, g);
@@ -341,7 +320,7 @@ struct wait_chain {
     }
 };
 
-// A cheap filter: whether g's wait may lead on. Freezing a million other waiters would take long.
+// A cheap filter: freezing a million waiters would take long.
 WEFT_NO_SANITIZE bool may_lead_on(const G& g) noexcept {
     const wait_reason reason = g.reason;
     return reason == wait_reason::future_get || waits_for_lock(reason);
@@ -382,7 +361,7 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
     dump_scheduler(s, fd);
 }
 
-// Reports each runtime with green threads, since they may wait for each other.
+// Reports each runtime, since their green threads may wait for each other.
 bool report_if_waiting(void* any, scheduler& s) noexcept {
     if (is_from_before_fork(s) || s.stopping.load(acquire) || count_gs(s) == 0) return true;  // acquire: as look_at
     print_report(s, os::stderr_fd, "weft: fatal: ");

@@ -1,6 +1,6 @@
 // dump.cc: writes what every green thread is doing to a file descriptor.
 //
-// Parked and runnable Gs are frozen while their stacks are read: see sched/freeze.h.
+// Stacks are read while their Gs are frozen: see sched/freeze.h.
 #include "debug/dump.h"
 
 #include <unistd.h>
@@ -132,7 +132,6 @@ WEFT_NO_SANITIZE const void* entry_of(const G& g) noexcept {
 
 constexpr int answer_max = 32;
 
-// The frames of a thread that was asked for them.
 struct answered_frames {
     const struct stack* on;
     const void* low;
@@ -154,7 +153,7 @@ WEFT_NO_SANITIZE const struct stack* stack_of(const G& g) noexcept {
 
 WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
 
-// Reads the frames of a G that runs on r. Returns nullptr, or why there are no frames.
+// Returns nullptr, or why there are no frames.
 const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_frames& a) noexcept {
     constexpr int attempts = 3;
     constexpr int64_t pause_ns = 1'000'000;
@@ -169,7 +168,7 @@ const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_fr
         if (!os::ask_thread(r.tid, &answered_frames::look, &a)) return "its thread did not answer";
         if (id_of(g) != id) break;
         if (a.count != 0) return nullptr;
-        os::sleep_ns(pause_ns);  // it may be in one of the program's signal handlers
+        os::sleep_ns(pause_ns);  // it may be in a signal handler of the program
     }
     return "the green thread no longer runs there";
 }
@@ -269,7 +268,7 @@ void identity::print(report& out) const noexcept {
 
 namespace {
 
-// All that is printed of a G, read while it is frozen or runs.
+// Taken while the G is frozen, or runs.
 struct sketch {
     identity who;
     g_state state = g_state::dead;
@@ -297,7 +296,7 @@ struct sketch {
         never_ran = g.never_ran();
         frames = 0;
         if (state == g_state::running || never_ran) return;
-        // Its frames are above its stack pointer. Below, a thread's own stack may be unmapped.
+        // Below the stack pointer, a thread's own stack may be unmapped.
         frames = read_frames(g.context.pc, g.context.fp, g.context.sp, *g.stack, pcs, frames_max);
     }
 
@@ -354,7 +353,6 @@ void print_queued(report& out, const G& g, uint64_t id) noexcept {
 
 namespace {
 
-// Gs are frozen a few at a time; see sched/freeze.h.
 class frozen_batch {
 public:
     frozen_batch(report& out, scheduler& s) noexcept : out_(out), s_(s), now_ns_(os::monotonic_ns()) {}
@@ -375,8 +373,8 @@ public:
     }
 
 private:
-    // A running G on no thread is about to wait, or to run on one. That takes few instructions, but
-    // its thread may be descheduled.
+    // A running G on no thread is about to wait, or to run on one, but its thread may be
+    // descheduled.
     void let_arrive(int i) noexcept {
         constexpr int64_t pause_ns = 200'000;
         while (pauses_left_ > 0 && sketches_[i].state == g_state::running) {
@@ -398,7 +396,6 @@ private:
     sketch sketches_[batch_size];
 };
 
-// Prints the places whose green threads have the deepest stacks.
 void print_stack_use(report& out, scheduler& s) noexcept {
     measure_live(s, &out);
     if (!out.goes_on()) return;

@@ -1,4 +1,4 @@
-// dump.h: how reports describe green threads: the parts of a dump that others share.
+// dump.h: the parts of a dump that other reports share.
 //
 // Threads: any thread. See: dump.cc
 #pragma once
@@ -19,7 +19,7 @@ struct scheduler;
 [[nodiscard]] const char* text(g_state state) noexcept;
 [[nodiscard]] const char* text(wait_reason reason) noexcept;
 
-// A G's description. A running G may end and become another during the read.
+// A running G may end and become another during the read.
 struct identity {
     uint64_t id;
     uint64_t parent;
@@ -35,7 +35,6 @@ struct identity {
     void print(report& out) const noexcept;
 };
 
-// Where a running G runs.
 struct runner {
     uint32_t m = 0;
     int tid = 0;
@@ -43,7 +42,7 @@ struct runner {
     uint32_t p = 0;  // the P it has or had
 };
 
-// An M's activity, read concurrently. Requires: threads_lock is held, or m is the caller's.
+// A snapshot. Requires: threads_lock is held, or m is the caller's.
 struct m_snapshot {
     const G* g = nullptr;
     const G* lent_by = nullptr;
@@ -55,19 +54,19 @@ struct m_snapshot {
     explicit m_snapshot(const M& m) noexcept;
 };
 
-// Tries briefly to lock: a stopped thread may hold it.
+// A stopped thread may hold the lock, so this tries only briefly.
 [[nodiscard]] bool lock_soon(spin_lock& lock) noexcept WEFT_TRY_ACQUIRE(true, lock);
 
 // Returns false if g is not running or threads_lock is unavailable.
 [[nodiscard]] bool find_runner(scheduler& s, const G* g, runner& r) noexcept;
 
-// Prints two or more lines on g, which runs and has this id: where, and its stack if available.
+// Prints where g, which runs and has this id, runs, and its stack if available.
 void print_running(report& out, scheduler& s, const G& g, uint64_t id) noexcept;
 
-// Prints the stack of g, which is runnable and has this id.
+// The same for a runnable g.
 void print_queued(report& out, const G& g, uint64_t id) noexcept;
 
-// writer: the caller, if it is s's monitor, which checks its Ps while writing.
+// writer: the caller, if it is s's monitor, which checks its Ps while it writes.
 void dump_scheduler(scheduler& s, int fd, monitor* writer = nullptr) noexcept;
 
 }  // namespace weft::detail

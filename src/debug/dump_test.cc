@@ -67,7 +67,6 @@ bool is_well_formed(std::string_view line) {
                        [line](std::string_view form) { return has_form(line, form); });
 }
 
-// The lines about the named G, from its own to the next empty one.
 std::vector<std::string> section_of(const std::string& dump, std::string_view name) {
     std::vector<std::string> section;
     const std::string quoted = '"' + std::string(name) + '"';
@@ -95,7 +94,6 @@ protected:
         return text;
     }
 
-    // The first line about the named G.
     std::string headline(std::string_view name) {
         const std::vector<std::string> section = section_of(dump(), name);
         return section.empty() ? "" : section.front();
@@ -107,7 +105,7 @@ protected:
             << name << ": " << line;
     }
 
-    // Starts f under that name and waits until it parks.
+    // Returns once f has parked.
     template <typename F>
     void park(const char* name, F&& f) {
         const uint64_t before = stats().parks;
@@ -454,7 +452,6 @@ TEST(DumpOf, IgnoresAClosedDescriptor) {
 
 // ---- Dumps during activity.
 
-// A thousand Gs that run, park, yield, start others and end on four Ps, with concurrent dumps.
 TEST(DumpUnderway, EveryLineIsWellFormedWhileAThousandGsRunAndParkAndEnd) {
     const int gs = scaled(1000);
     runtime rt({.procs = 4, .name = "busy"});

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int64_t ns_per_ms = 1'000'000;
 
-// Serialises the dumps of several runtimes that one signal requests.
-constinit atomic<bool> dumping{false};  // a dump is being written
+// One signal requests dumps of several runtimes, which are written one at a time.
+constinit atomic<bool> dumping{false};
 
 constexpr int64_t retry_ns = 2 * ns_per_ms;  // while another runtime's is written
 
@@ -74,7 +74,7 @@ int64_t observer::due_ns() const noexcept {
     return std::min({dump_ns, trace_at_ns_, watch_at_ns_});
 }
 
-// Does not wait for another runtime's monitor: that may take long, and Ps need watching.
+// Does not wait for another runtime's monitor, because Ps need watching.
 void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
     if (dumping.exchange(true, acquire)) {  // pairs with the store
         dump_at_ns_ = now_ns + retry_ns;

@@ -6,8 +6,8 @@ namespace weft::detail {
 class report;
 struct scheduler;
 
-// Records the depth of every waiting or runnable G of s in s.places. Threads: any that keeps s. of:
-// the report this is for; measuring stops when its goes_on() returns false.
+// Records the depth of every waiting or runnable G in s.places. Threads: any that keeps s. Stops
+// when of->goes_on() returns false.
 void measure_live(scheduler& s, report* of = nullptr) noexcept;
 
 }  // namespace weft::detail

@@ -14,7 +14,7 @@ namespace detail {
 
 namespace {
 
-// Counts what the Ms do, one after the other, without stopping them.
+// Does not stop the Ms.
 void count_ms(scheduler& s, stats_snapshot& all) noexcept {
     s.threads_lock.lock();  // so no M is freed
     uint64_t in_call_with_p = 0;
@@ -59,7 +59,7 @@ uint64_t spawned_gs(const scheduler& s) noexcept {
 }
 
 // A G spawned between the sums would count as live even if it has ended. So both are taken while no
-// G ends. Failing that, finished is the later one.
+// G ends; failing that, finished is the later one.
 void count_live(const scheduler& s, stats_snapshot& all) noexcept {
     constexpr int attempts = 10;
     all.finished = finished_gs(s);
@@ -140,7 +140,6 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     return all;
 }
 
-// Returns of(the caller's or the default runtime's scheduler), or if_none.
 template <typename T, typename F>
 T of_callers(F&& of, const T& if_none) noexcept {
     const M* m = current_g_m();

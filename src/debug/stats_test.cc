@@ -74,7 +74,6 @@ TEST(SchedulingLatency, SeesALongWaitForTheOnlyP) {
     EXPECT_LT(h.quantile_ns(1), 60'000'000'000U) << "all of it was within this test";
 }
 
-// One G of each kind, on its own P where it needs one.
 TEST(Stats, CountsGsByState) {
     runtime rt({.procs = 2});
     std::atomic<bool> over{false};
@@ -136,7 +135,7 @@ TEST(Stats, CountsHandOffs) {
     EXPECT_GE(rt.stats().hand_offs, 1U);
 }
 
-// At most two live: one that starts another and waits for it.
+// At most two live: a G and the one it waits for.
 TEST(Stats, LiveNeverExceedsTheTrueCount) {
     runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> over = false;

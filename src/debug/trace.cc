@@ -1,9 +1,7 @@
 // trace.cc: RUN_DEBUG=schedtrace: lines in Go's format, for readers and tools that know it.
 //
-// Names and order are Go's where the meaning is the same. States are words, because Go's numbers
-// would mislead. Items without a counterpart are left out, not printed as zero: gcwaiting, stopwait
-// (the world is never stopped), nmidlelocked, mallocing, throwing, preemptoff, locks, dying,
-// syscalltick, gfreecnt, timerslen. The list is in docs/debugging.md.
+// docs/debugging.md lists the fields. Items of Go without a counterpart are left out, not printed
+// as zero.
 //
 // Never waits: what a stopped thread may hold is tried a few times, then left out.
 #include <cstdio>
@@ -94,7 +92,7 @@ WEFT_NO_SANITIZE wait_reason reason_of(const G& g) noexcept {
     return reason;
 }
 
-// What is printed of an M, read under threads_lock.
+// Read under threads_lock.
 struct m_row {
     uint32_t index;
     int tid;
@@ -142,7 +140,7 @@ void print_ms(report& out, scheduler& s) noexcept {
     }
 }
 
-// Returns the index of the M that fits, from the list of Ms, or -1.
+// Returns -1 if no M fits.
 template <typename F>
 int64_t index_of_m(scheduler& s, F&& fits) noexcept {
     if (!lock_soon(s.threads_lock)) return -1;
@@ -158,7 +156,6 @@ int64_t holder_of(scheduler& s, const P& p) noexcept {
     return index_of_m(s, [&](const m_snapshot& now) { return now.has_p && now.p == &p; });
 }
 
-// The M to which g is pinned.
 int64_t locked_m_of(scheduler& s, const G& g) noexcept {
     if ((g.special.load(relaxed_count) & special::pinned) == 0) return -1;
     return index_of_m(s, [&](const m_snapshot& now) { return now.pinned == &g; });

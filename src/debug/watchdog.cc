@@ -19,7 +19,7 @@ struct runnable_since {
     uint64_t id;
     int64_t ns;
 
-    // The G or its queue may be changing these words; then the next look finds others.
+    // They may be changing; then the next look finds others.
     WEFT_NO_SANITIZE explicit runnable_since(const G& g) noexcept
         : is(g.state.load(acquire) == g_state::runnable),  // pairs with set_state
           id(__atomic_load_n(&g.id, __ATOMIC_RELAXED)),
@@ -133,12 +133,12 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
         print_who(out, *q.g, q.id);
         out.print(" has been runnable for %lld ms without running; %u of %u Ps are idle\n",
                   static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.ps.count(),
-                  s.ps.in_use());  // relaxed: a snapshot
+                  s.ps.in_use());  // a snapshot
         print_queued(out, *q.g, q.id);
     }
 }
 
-// Counts a report. Returns false if this minute's limit is exceeded.
+// Returns false beyond this minute's limit.
 bool watched::may_report(int64_t now_ns) noexcept {
     if (now_ns - minute_began_ns_ >= minute_ns) {
         if (left_out_ != 0) {

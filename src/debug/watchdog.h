@@ -1,18 +1,14 @@
 // watchdog.h: reports green threads that delay others or are delayed: once each, at a limited rate.
 //
-// The problem. A G that computes for a second loses its P and breaks nothing, but is worth a
-// report. One that stays runnable as long suggests too few Ps, or an error in priorities or weft.
+// The monitor looks four times per allowed time. An M with the same G and an unchanged count of its
+// P's schedules has not scheduled since the last look. A runnable G with the same runnable-since
+// time still waits. That time is from its P's clock, so after each look Ps with work must pass
+// through g0, where they read the clock.
 //
-// So the monitor looks four times per allowed time. An M with the same G and its P's count of
-// schedules unchanged has not scheduled since the last look. A runnable G with the same
-// runnable-since time still waits. That time is from its P's clock, so after each look Ps with work
-// must pass through g0, where they read the clock.
+// A look more than late_ns late says nothing about Gs, because the process was stopped or had no
+// CPU. It is reported, and watching restarts.
 //
-// A look more than late_ns late says nothing about Gs: the process was stopped, or had no CPU. It
-// is reported, and watching restarts.
-//
-// Rejected. A timer signal per thread (EINTR in user code). Always on: idle processes would wake
-// up, busy ones be interrupted for their frames.
+// Rejected. A timer signal per thread: EINTR in user code. Always on: idle processes would wake up.
 //
 // Threads: the monitor.
 // See:     docs/debugging.md
@@ -40,7 +36,6 @@ struct watched {
 
     [[nodiscard]] int64_t period_ns() const noexcept { return period_ns_; }
 
-    // One look, late_by_ns late.
     void look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept;
 
     // Discards what was seen, so that the time since does not count for Gs.
@@ -82,8 +77,8 @@ private:
     queued queued_[queued_max];
 };
 
-// Prints a line on s in the form of Go's schedtrace; with detail, also one per P, M and G. ms:
-// since the start.
+// Prints a line in the form of Go's schedtrace; with detail, also one per P, M and G. ms: since the
+// start.
 void print_trace(scheduler& s, int64_t ms, bool detail) noexcept;
 
 }  // namespace weft::detail

@@ -1,8 +1,7 @@
-// wrapped_mutexes.cc: targets of a program's pthread_mutex_lock and similar calls if linked with
-// --wrap. See per_g/held.h.
+// wrapped_mutexes.cc: the targets of --wrap=pthread_mutex_lock and so on: see per_g/held.h.
 //
-// If program and weft are linked so, __real_x is the system's x. In a shared weft library it is
-// null, and x is the system's. Other programs do not use this file.
+// Linked with --wrap, __real_x is the system's x. In a shared weft library it is null, and x is the
+// system's.
 #include <pthread.h>
 #include <time.h>
 

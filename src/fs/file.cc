@@ -33,10 +33,10 @@ using weft::detail::fd_use;
 using weft::detail::file_way;
 using weft::detail::io_result;
 
-constexpr std::size_t pieces_max = 64;          // in one system call
-constexpr std::size_t bytes_max = 0x7fff'0000;  // the most that the system moves in one call
+constexpr std::size_t pieces_max = 64;
+constexpr std::size_t bytes_max = 0x7fff'0000;  // the limit of the system for one call
 
-// Describes contradictory options; nullptr if they are consistent.
+// nullptr if the options are consistent.
 const char* mistake_in(const std::string& path, const open_options& how) noexcept {
     const bool writes = how.mode != access::read;
     if (path.find('\0') != std::string::npos) return "open (the path contains a zero byte)";
@@ -57,13 +57,12 @@ os::open_flags flags_of(const open_options& how) noexcept {
             .data_sync = how.data_sync};
 }
 
-// The result of an attempt to open a file.
 struct opening {
     int fd = -1;                  // or minus errno's value
-    bool is_nonblocking = false;  // it is a FIFO, or was one a moment before
+    bool is_nonblocking = false;  // it was a FIFO a moment before
 };
 
-// Runs on an OS thread. Opens a FIFO without waiting for its other side.
+// Opens a FIFO without waiting for its other side.
 opening open_once(const char* path, const open_options& how) noexcept {
     os::open_flags flags = flags_of(how);
     os::file_status s{};
@@ -75,7 +74,7 @@ opening open_once(const char* path, const open_options& how) noexcept {
 constexpr std::chrono::milliseconds shortest_pause(1);
 constexpr std::chrono::milliseconds longest_pause(50);
 
-// The same, and waits for a reader of a FIFO. The system notifies no one of it, so this polls.
+// Also waits for a reader of a FIFO, by polling, because the system reports none.
 opening open_file(const char* path, const open_options& how) {
     for (auto pause = shortest_pause;; pause = std::min(2 * pause, longest_pause)) {
         const opening o = blocking([&] { return open_once(path, how); });
@@ -85,13 +84,11 @@ opening open_file(const char* path, const open_options& how) {
     }
 }
 
-// The rest of a list of buffers, in the system's form.
 class remaining {
 public:
-    // A single buffer.
     remaining(const void* data, std::size_t size) noexcept : first_(data), first_size_(size) {}
 
-    // The buffers of a list, which must outlive this.
+    // list must outlive this.
     template <typename Buffer>
     explicit remaining(std::span<const Buffer> list) noexcept
         : at_([](const void* all, std::size_t i) noexcept {
@@ -101,8 +98,7 @@ public:
           list_(list.data()),
           count_(list.size()) {}
 
-    // Fills in the next buffers: at most pieces_max, and bytes_max bytes. Returns their number; 0
-    // if none is left.
+    // Fills in the next buffers, bytes_max bytes at most. Returns their number.
     [[nodiscard]] std::size_t peek(std::array<iovec, pieces_max>& into) noexcept {
         std::size_t bytes = 0;
         std::size_t count = 0;
@@ -116,7 +112,6 @@ public:
         return count;
     }
 
-    // Skips bytes that have been moved.
     void advance(std::size_t bytes) noexcept {
         while (bytes >= first_size_ && next_ < count_) {
             bytes -= first_size_;
@@ -144,8 +139,8 @@ private:
 
 enum class until : uint8_t { some, all };
 
-// Calls move(use, pieces, count, offset), which moves bytes, once or until none are left, it moves
-// none, or it fails. Returns the number of moved bytes.
+// Calls move(use, pieces, count, offset) once, or until no bytes are left, it moves none, or it
+// fails.
 template <typename Move>
 std::size_t repeat(const fd_handle& h, remaining left, int64_t offset, until end, std::error_code& ec, Move move) {
     ec.clear();
@@ -186,14 +181,14 @@ std::size_t write_from(
     });
 }
 
-// Rejects negative offsets, which could be own_position by mistake.
+// A negative offset could be own_position by mistake.
 bool is_offset(int64_t offset, std::error_code& ec) noexcept {
     if (offset >= 0) return true;
     ec = std::make_error_code(std::errc::invalid_argument);
     return false;
 }
 
-// Calls f with the descriptor and returns its result; -1 if it is closed.
+// Returns f's result; -1 if the file is closed.
 template <typename F>
 int64_t with_fd(const fd_handle& h, std::error_code& ec, F f) {
     const fd_use use(h.desc(), h.generation());

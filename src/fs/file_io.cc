@@ -42,7 +42,7 @@ file_way way_of(int fd, file_way of_streams) noexcept {
     }
 }
 
-// R2. A result of 0 or less means: repeat in the ordinary way.
+// R2. 0 or less: repeat in the ordinary way.
 ssize_t read_by_ring(int fd, const iovec* into, std::size_t count, int64_t offset) {
     file_ring* ring = file_ring::of_caller();
     if (ring == nullptr) return -EAGAIN;
@@ -60,8 +60,7 @@ ssize_t read_stored(int fd, const iovec* into, std::size_t count, int64_t offset
     return blocking([&] { return os::file_read(fd, into, count, offset); });  // R3
 }
 
-// Whether a read or write would not wait: 0, or -EAGAIN. Another negative value: the system cannot
-// tell.
+// 0, or -EAGAIN if it would wait. Another negative value: the system cannot tell.
 int check_ready(int fd, short events) noexcept {
     short ready = 0;
     const int count = os::fd_poll(fd, events, ready);
@@ -73,12 +72,11 @@ bool is_fifo(int fd) noexcept {
     return os::file_status_of(fd, s) == 0 && s.kind == os::file_kind::fifo;
 }
 
-// Whether the system only reports that it would wait, or that it cannot tell.
 bool is_no_answer(ssize_t result) noexcept {
     return result == -EAGAIN || result == -EOPNOTSUPP || result == -EINVAL || result == -ENOSYS;
 }
 
-// These return the system call's result, and -EAGAIN if it would wait.
+// -EAGAIN: it would wait.
 ssize_t read_polled(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept {
     const ssize_t got = os::file_read(fd, into, count, offset);
     if (got != 0 || !is_fifo(fd)) return got;
@@ -95,8 +93,7 @@ ssize_t ask(int fd, short events, Try attempt, Call call) {
     return is_no_answer(moved) ? blocking(call) : moved;          // Q4
 }
 
-// Q4: calls f with a separate open file description of the terminal. Returns f's result;
-// -EOPNOTSUPP if there is no such description.
+// Q4. Returns f's result; -EOPNOTSUPP if the terminal cannot be reopened.
 template <typename F>
 ssize_t with_own_terminal(int fd, bool writes, F f) noexcept {
     const int own = os::open_terminal_again(fd, writes);
@@ -148,7 +145,7 @@ bool may_wait(file_way way) noexcept {
 file_way way_of_opened(int fd, bool is_nonblocking) noexcept {
     const file_way way = way_of(fd, file_way::polled);
     if (way == file_way::polled && !is_nonblocking && os::make_nonblocking(fd) != 0) return file_way::asked;
-    // Another file has replaced the FIFO in between.
+    // Another file has replaced the FIFO.
     if (way != file_way::polled && is_nonblocking) static_cast<void>(os::make_blocking(fd));
     return way;
 }

@@ -13,15 +13,14 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint32_t rounds_max = 16;    // of one submitter, before other threads are told to do without the ring
-constexpr uint32_t refusals_max = 8;   // by the kernel in one round, when it is briefly out of memory
+constexpr uint32_t rounds_max = 16;    // of one submitter; then other threads do without the ring
+constexpr uint32_t refusals_max = 8;   // by the kernel in one round, when it is short of memory
 constexpr int not_taken = -ECANCELED;  // for an operation that the kernel never saw
 
 bool is_for_a_moment(int error) noexcept { return error == EAGAIN || error == EBUSY || error == EINTR; }
 
 }  // namespace
 
-// In the frame of the waiting green thread.
 struct file_ring::operation {
     spin_lock lock;
     // Guarded by lock.
@@ -122,7 +121,7 @@ void file_ring::submit_locked() noexcept {
     ready_all(refused);
 }
 
-// The kernel rejects the pending requests: their callers make the calls themselves.
+// The callers make the calls themselves.
 waiter* file_ring::take_all_back_locked() noexcept {
     waiter* chain = nullptr;
     uint64_t tag = 0;
@@ -153,7 +152,7 @@ waiter* file_ring::collect() noexcept {
     return first;
 }
 
-// The operations' green threads will never run again, so the operations are not accessed.
+// The green threads will never run again, so the operations are not accessed.
 void file_ring::end() noexcept {
     os::ring_completion c{};
     for (;;) {

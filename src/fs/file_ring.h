@@ -1,39 +1,30 @@
 // file_ring.h: file reads by io_uring, one ring per runtime, while the green thread is parked.
 //
-// Problem. A read that misses the page cache takes as long as the disk. Handing off the processor
-// for it (weft::blocking) costs an OS thread per pending read, two wake-ups, and a kernel context
-// switch. With io_uring the green thread parks, and its OS thread runs others until the completion.
-//
-// An operation:
+// Handing off the processor for a read that misses the page cache costs an OS thread, two wake-ups,
+// and a kernel context switch. Instead:
 //
 //   O1  The green thread puts a request into the ring, under the lock queueing. At most entries
-//       requests are pending. If the ring is full, it makes the call itself, handing off its
-//       processor.
+//       requests are pending. If the ring is full, the caller makes the call itself.
 //   O2  Unless another thread is submitting, it submits until no request is left, without the lock.
-//       Threads that add requests in that time leave the submission to it. So several requests
-//       share one system call, and no lock is held over one.
+//       So several share one system call.
 //   O3  It waits. The operation, in its frame, says whether it is done; the operation's own lock
 //       orders that and parking.
 //   O4  The polling thread sees that the ring is readable (event_source.h), takes all completions,
 //       marks each operation as done, and wakes its green thread.
 //
-// The wait cannot be interrupted, because the kernel writes into the caller's memory until the
-// completion. So neither cancellation nor a deadline ends it. Therefore the ring serves only files
-// that depend on a disk, not on another writer (file_io.h). A stopping runtime waits for the kernel
-// before it frees its stacks (end).
+// Neither cancellation nor a deadline ends the wait, because the kernel writes into the caller's
+// memory until the completion. So the ring serves only files that depend on a disk, not on another
+// writer. A stopping runtime waits for the kernel before it frees its stacks (end).
 //
-// Errors are not reported from here: the caller repeats the call in the ordinary way. The file may
-// be fine. The kernel may not support the operation, or the submitting thread may have ended, which
-// ends its requests. A real error is reported again.
+// After an error the caller repeats the call in the ordinary way. The kernel may not support the
+// operation, or the submitting thread may have ended, which ends its requests.
 //
-// The kernel copies a page from the disk when the submitting thread enters the kernel. It
-// interrupts that thread for it in user code, in the poller, or asleep on a futex. Only an
-// uninterruptible wait delays the copy, again for as long as a disk may take.
+// The kernel copies a page from the disk in the submitting thread, which it can interrupt for that,
+// except in an uninterruptible wait.
 //
-// Rejected: One ring per process. It would stay in some poller for ever, and it would be unknown
-//           when the ring no longer refers to a runtime's memory.
-// Rejected: One ring per P. Each costs memory and descriptors, and completions could be fetched
-//           only when a P's M comes by.
+// Rejected: One ring per process. It would be unknown when it no longer refers to a runtime's
+//           memory.
+// Rejected: One ring per P. Completions could be fetched only when a P's M comes by.
 // Rejected: Holding the lock while submitting. Other threads would spin for tens of microseconds.
 //
 // Invariants: F1. under_way counts requests from O1 until their completion is popped, or they are
@@ -61,8 +52,8 @@ namespace weft::detail {
 
 class file_ring final : public event_source {
 public:
-    // The ring of the caller's runtime. nullptr if the caller is a plain thread, or there is no
-    // ring because the system lacks or forbids it, or RUN_IO_URING=0.
+    // nullptr if the caller is a plain thread, the system lacks or forbids rings, or
+    // RUN_IO_URING=0.
     [[nodiscard]] static file_ring* of_caller() noexcept;
 
     // Performs r (the ring sets its tag) and waits. Returns the number of bytes read; 0 or less:

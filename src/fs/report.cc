@@ -26,7 +26,7 @@ const char* advice(const std::error_code& ec) noexcept {
 }  // namespace
 
 void throw_failed(const std::error_code& ec, const char* what, const std::string& path) {
-    // A file has no deadline of its own: these come from a context around the caller.
+    // Files have no deadlines: these come from a context around the caller.
     if (ec == errc::cancelled) weft::detail::throw_interrupted(weft::detail::wait_result::cancelled);
     if (ec == errc::timed_out) weft::detail::throw_interrupted(weft::detail::wait_result::expired);
     throw std::system_error(ec, std::string("weft: ") + what + " \"" + path + '"' + advice(ec));

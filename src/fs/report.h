@@ -14,7 +14,7 @@ inline void throw_if(const std::error_code& ec, const char* what, const std::str
     if (ec) throw_failed(ec, what, path);
 }
 
-// For the result of a system call that returns minus errno's value.
+// result: of a system call, or minus errno's value.
 inline void set_result(std::error_code& ec, int64_t result) noexcept {
     ec = result < 0 ? std::error_code(static_cast<int>(-result), std::generic_category()) : std::error_code();
 }

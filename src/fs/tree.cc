@@ -20,11 +20,10 @@ using detail::info_of;
 using detail::set_result;
 using detail::throw_if;
 
-constexpr std::size_t first_piece = 4096;  // for a file that does not report its size, such as those in /proc
+constexpr std::size_t first_piece = 4096;                    // if a file does not report its size, as in /proc
 constexpr std::size_t largest_guess = std::size_t{1} << 30;  // whatever size it reports
 
-// A call by path on an OS thread, handed off if it takes long. The system would read the path only
-// up to a zero byte.
+// The system would read the path only up to a zero byte.
 template <typename F>
 int call(const std::string& path, std::error_code& ec, F f) {
     const int result = path.find('\0') != std::string::npos ? -EINVAL : blocking([&] { return f(path.c_str()); });
@@ -38,13 +37,12 @@ file_info status(const std::string& path, bool follow, std::error_code& ec) {
     return result < 0 ? file_info{} : info_of(s);
 }
 
-// Reads f to its end.
 std::string rest_of(file& f, std::error_code& ec) {
     const uint64_t said = f.size(ec);
     if (ec) return {};
     std::string text;
     std::size_t done = 0;
-    // One byte more than reported, so that the read that reaches the end also sees it.
+    // One byte more, so that the read that reaches the end sees it.
     std::size_t wanted = std::max<std::size_t>(first_piece, std::min<uint64_t>(said, largest_guess) + 1);
     do {
         text.resize(wanted);

@@ -11,19 +11,17 @@
 
 namespace weft::net::detail {
 
-// Sends b to the peer that h is connected to, or to that address.
 [[nodiscard]] weft::detail::io_result send_datagram(const weft::detail::fd_handle& h, const_buffer b) noexcept;
 [[nodiscard]] weft::detail::io_result send_datagram(const weft::detail::fd_handle& h,
                                                     const_buffer b,
                                                     const socket_address& to) noexcept;
 
-// The same for a Unix socket. If the receiver's queue is full, no event says when there is room, so
-// it retries after pauses.
+// For a Unix socket. If the receiver's queue is full, no event says when there is room, so it
+// retries after pauses.
 [[nodiscard]] weft::detail::io_result send_unix_datagram(const weft::detail::fd_handle& h,
                                                          const_buffer b,
                                                          const socket_address& to) noexcept;
 
-// Waits for a datagram: result.count bytes of it are in b.
 [[nodiscard]] weft::detail::io_result receive_datagram(const weft::detail::fd_handle& h,
                                                        mutable_buffer b,
                                                        socket_address& from,

@@ -1,12 +1,8 @@
 // dial.cc: connects to one of several addresses (RFC 8305: "happy eyeballs").
 //
-// A host may have addresses that do not answer: an IPv6 address on a network without IPv6, or a
-// server that is gone. Waiting for each until the system gives up would take minutes; trying all at
-// once would burden the servers. So they are tried one after the other. The next one starts in
-// parallel once the previous ones have neither answered nor refused for a while. The first to
-// answer wins, and the others are cancelled.
+// Trying all addresses at once would burden the servers; one after the other could take minutes.
 //
-// Each try is a green thread of a scope. It reports to a channel with room for all, so that none
+// Each try is a green thread of a scope. The channel for reports has room for all, so that none
 // waits for a reader that has left.
 #include <algorithm>
 #include <utility>
@@ -26,7 +22,6 @@ struct attempt {
     std::error_code error;
 };
 
-// Alternates the versions, starting with that of the first address; keeps the order within each.
 std::vector<endpoint> by_turns(std::span<const endpoint> addresses) {
     std::vector<endpoint> first;
     std::vector<endpoint> second;
@@ -40,7 +35,7 @@ std::vector<endpoint> by_turns(std::span<const endpoint> addresses) {
     return all;
 }
 
-// Waits for the next report; at most for the delay if there are other addresses to try.
+// If there are more addresses to try, waits at most for the delay.
 std::optional<attempt> next_report(const chan<attempt>& reports, bool more, std::chrono::nanoseconds delay) {
     if (!more) return reports.recv();
     return std::move(reports.recv_for(delay).value);
@@ -64,7 +59,7 @@ tcp_stream first_to_answer(const std::vector<endpoint>& all, std::error_code& ec
             }
             for (;;) {
                 std::optional<attempt> report = next_report(reports, started < all.size(), delay);
-                if (!report) break;  // too slow: try one more in parallel
+                if (!report) break;  // too slow: try one more
                 if (!report->error) {
                     winner = std::move(report->connection);
                     s.cancel();

@@ -15,9 +15,8 @@ namespace weft::net {
 
 namespace {
 
-constexpr std::size_t text_max = 128;  // longer than any address
+constexpr std::size_t text_max = 128;
 
-// Reads a decimal number up to most, which must be the whole text.
 template <typename T>
 bool read_number(std::string_view text, T most, T& value) noexcept {
     const char* begin = text.data();
@@ -44,7 +43,7 @@ bool read_address(int family, std::string_view text, std::array<uint8_t, Size>& 
     return std::strlen(copy) == text.size() && ::inet_pton(family, copy, address.data()) == 1;
 }
 
-// Escapes text for what(), which ends at the first 0.
+// Escapes zero bytes, at which what() ends.
 std::string shown(std::string_view text) {
     std::string all;
     for (const char c : text.substr(0, text_max)) all += c == '\0' ? std::string("\\0") : std::string(1, c);
@@ -146,7 +145,7 @@ std::optional<endpoint> socket_address::to_endpoint() const noexcept {
     std::memcpy(&in, &storage, sizeof(in));
     std::array<uint8_t, 16> address{};
     std::memcpy(address.data(), &in.sin6_addr, address.size());
-    // An IPv4 address, mapped by a dual-stack socket: returned as IPv4.
+    // A dual-stack socket maps IPv4 addresses.
     constexpr std::array<uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     if (std::equal(mapped.begin(), mapped.end(), address.begin())) {
         return endpoint(std::array<uint8_t, 4>{address[12], address[13], address[14], address[15]},

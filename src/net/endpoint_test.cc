@@ -62,7 +62,6 @@ TEST(Endpoint, InvalidTextsAreRefused) {
     }
 }
 
-// Its message ended where the 0 was, and did not say what was wrong.
 TEST(Endpoint, TheErrorForATextWithAZeroByteIsComplete) {
     using namespace std::string_view_literals;
     try {
@@ -75,7 +74,7 @@ TEST(Endpoint, TheErrorForATextWithAZeroByteIsComplete) {
     }
 }
 
-// Texts that are nearly right: each is refused, or is an address that reads the same when it is written.
+// Changes valid texts at random.
 TEST(Endpoint, EveryParsedTextRoundTrips) {
     constexpr std::array<std::string_view, 8> from{
         "127.0.0.1:80", "[::1]:443",           "[2001:db8::1]:1",         "[fe80::1%7]:80",

@@ -1,8 +1,7 @@
 // fd_io.h: a system call on a descriptor that parks the green thread instead of blocking.
 //
-// The call is tried first, and the green thread waits only if it would block. Trying costs nothing
-// if data is there. The descriptor is added to a poller on the first wait: a connection that is
-// served from data already received needs no poller. The steps I1 to I5 are those of poll_side.h.
+// The call is tried first. The descriptor joins a poller only at the first wait, so a connection
+// that is served from received data needs none. I1 to I5: poll_side.h.
 //
 // Threads: any thread. See: docs/netpoll.md
 #pragma once
@@ -20,7 +19,6 @@
 
 namespace weft::detail {
 
-// The outcome of a call.
 struct io_result {
     enum class how : uint8_t { done, failed, closed, timed_out, cancelled, expired };
     ssize_t count = 0;  // done: the result of the system call
@@ -28,7 +26,6 @@ struct io_result {
     how ended = how::done;
 };
 
-// One call's use of a descriptor.
 class fd_use {
 public:
     fd_use(poll_desc* d, uint32_t generation) noexcept
@@ -43,7 +40,6 @@ public:
 
     [[nodiscard]] bool entered() const noexcept { return entered_; }
 
-    // Whether it has been closed since.
     [[nodiscard]] bool is_closed() const noexcept { return !entered_ || !d_->is_open(generation_); }
 
     [[nodiscard]] poll_desc& desc() const noexcept { return *d_; }
@@ -54,12 +50,11 @@ private:
     bool entered_;
 };
 
-// Makes sure that events of d are delivered. Requires: the caller uses d. Returns 0 or an errno
-// value.
+// Requires: the caller uses d. Returns 0 or errno's value.
 [[nodiscard]] int add_to_poller_of_caller(poll_desc& d) noexcept;
 
-// Called after the system has reported EAGAIN to a call that had seen so many edges. Makes sure
-// that events are delivered, and waits for one. Returns true if the call should try again.
+// After EAGAIN from a call that had seen this count of edges: waits for an event. Returns true if
+// the call should try again.
 [[nodiscard]] bool await_fd(const fd_use& use,
                             poll_side& side,
                             uint32_t seen,
@@ -67,13 +62,12 @@ private:
                             int64_t deadline_ns,
                             io_result& result) noexcept;
 
-// For calls of which it is unknown whether moving so many bytes has left nothing (poll_side.h:
-// drained).
+// For calls whose short transfer does not mean that nothing is left (poll_side.h: drained).
 inline constexpr auto may_leave_some = [](std::size_t) { return false; };
 
-// Calls attempt(), a system call from os/fd_calls.h, until it no longer reports that it would
-// block. Reads deadline() before each try, because other threads may change it. After the deadline
-// there is no try. drains(count): whether a call that moved count bytes has left nothing.
+// Calls attempt(), a system call from os/fd_calls.h, until it would not block. Reads deadline()
+// before each try, because other threads may change it, and does not try after it. drains(count):
+// whether a call that moved count bytes has left nothing.
 template <typename Drains, typename Attempt, typename Deadline>
 io_result call_fd(const fd_use& use,
                   poll_side& side,
@@ -107,7 +101,7 @@ io_result call_fd(const fd_use& use,
     }
 }
 
-// A system call on h's descriptor in one direction, with that direction's deadline.
+// These use the deadline of their direction.
 template <typename Drains, typename Attempt>
 io_result call_in(const fd_handle& h, Drains drains, Attempt attempt) noexcept {
     const fd_use use(h.desc(), h.generation());

@@ -31,7 +31,6 @@ int family_of(std::optional<endpoint::ip> only) noexcept {
     return *only == endpoint::ip::v4 ? AF_INET : AF_INET6;
 }
 
-// One call of look_up().
 class question {
 public:
     question(const std::string& host, std::optional<endpoint::ip> only, std::chrono::nanoseconds delay)

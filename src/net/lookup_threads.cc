@@ -42,7 +42,7 @@ lookup_threads& lookup_threads::of_this_process() {
     lookup_threads* all = the_threads.load(weft::detail::acquire);  // pairs with the exchange
     if (all != nullptr) return *all;
     auto made = std::make_unique<lookup_threads>();
-    // Registers the handler once, in whichever process comes first.
+    // A child inherits the registration.
     static const bool registered = [] {
         os::call_in_child_of_fork([] { the_threads.store(nullptr, weft::detail::relaxed_alone); });
         return true;
@@ -50,7 +50,7 @@ lookup_threads& lookup_threads::of_this_process() {
     static_cast<void>(registered);
     using weft::detail::acq_rel;
     using weft::detail::acquire;
-    // acq_rel: pairs with the load above, and with that of another exchange
+    // acq_rel: pairs with the load above, and another exchange's
     if (the_threads.compare_exchange_strong(all, made.get(), acq_rel, acquire)) all = made.release();
     return *all;
 }
@@ -120,7 +120,7 @@ lookup_threads::domains::iterator lookup_threads::domain_of(const std::string& h
     return others_.begin();
 }
 
-// Restores N1 to N3 after a change of d. Forgets a domain without lookups; d is then invalid.
+// Restores N1 to N3 after a change of d. Erases d if it has no lookups.
 void lookup_threads::count(domains::iterator d) noexcept {
     const unsigned threads_left = domain_max - d->threads;
     const unsigned runnable = std::min(static_cast<unsigned>(d->queue.size()), threads_left);

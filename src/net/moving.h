@@ -1,4 +1,4 @@
-// moving.h: moves bytes through a descriptor, in the two forms of a call: for sockets and pipes.
+// moving.h: moves bytes through sockets and pipes, in the two forms of a call.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace weft::net::detail {
 using weft::detail::fd_handle;
 using weft::detail::io_result;
 
-inline constexpr std::size_t bytes_max = 0x7fff'0000;  // the most that the system moves in one call
+inline constexpr std::size_t bytes_max = 0x7fff'0000;  // the limit of the system for one call
 
 [[nodiscard]] inline bool is_done(const io_result& r) noexcept { return r.ended == io_result::how::done; }
 
@@ -22,13 +22,12 @@ inline constexpr std::size_t bytes_max = 0x7fff'0000;  // the most that the syst
     return is_done(r) ? static_cast<std::size_t>(r.count) : 0;
 }
 
-// The result of a call that has nothing to move.
 [[nodiscard]] inline io_result moves_nothing(const fd_handle& h) noexcept {
     return h.is_open() ? io_result{} : io_result{-1, 0, io_result::how::closed};
 }
 
-// Calls once(done) until total bytes are moved, it moves none, or it fails. once(done) moves some
-// bytes from offset done on. Returns the number of moved bytes.
+// Calls once(done), which moves bytes from offset done on, until total bytes are moved, it moves
+// none, or it fails.
 template <typename Once>
 std::size_t repeat(const fd_handle& h, std::size_t total, io_result& last, Once once) {
     if (total == 0) last = moves_nothing(h);
@@ -41,7 +40,7 @@ std::size_t repeat(const fd_handle& h, std::size_t total, io_result& last, Once 
     return done;
 }
 
-// The same; once(buffer) gets the rest of b.
+// Here once(buffer) gets the rest of b.
 template <typename Once>
 std::size_t repeat(const fd_handle& h, mutable_buffer b, io_result& last, Once once) {
     auto* at = static_cast<std::byte*>(b.data());
@@ -55,7 +54,6 @@ std::size_t repeat(const fd_handle& h, const_buffer b, io_result& last, Once onc
     return repeat(h, b.size(), last, [&](std::size_t done) { return once(const_buffer(at + done, b.size() - done)); });
 }
 
-// The two forms of a call: throw, or report through ec.
 inline std::size_t checked(const io_result& last, std::size_t moved, const char* what) {
     if (!is_done(last)) throw_result(last, what);
     return moved;
@@ -63,7 +61,7 @@ inline std::size_t checked(const io_result& last, std::size_t moved, const char*
 
 inline std::size_t reported(const io_result& last, std::size_t moved, std::error_code& ec) noexcept {
     if (is_done(last)) [[likely]] {
-        if (ec) ec.clear();  // otherwise keeps its category: fetching one is a call into another library
+        if (ec) ec.clear();  // otherwise keeps its category: fetching one calls another library
     } else {
         ec = code_of(last);
     }

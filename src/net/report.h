@@ -1,4 +1,4 @@
-// report.h: turns the result of a socket call into its two forms: an error code, or an exception.
+// report.h: turns the result of a socket call into an error code or an exception.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace weft::net::detail {
 // {} if the call succeeded.
 [[nodiscard]] std::error_code code_of(const weft::detail::io_result& result) noexcept;
 
-// Requires: the call did not succeed. Throws weft::cancelled or weft::timed_out if the caller was
+// Requires: the call failed. Throws weft::cancelled or weft::timed_out if the caller was
 // interrupted, else std::system_error, whose text begins with what.
 [[noreturn]] void throw_result(const weft::detail::io_result& result, const char* what);
 

@@ -34,7 +34,7 @@ public:
     }
 };
 
-// Splits "host:port"; removes the host's brackets. Returns false if text does not have that form.
+// Removes the host's brackets. Returns false for any text but "host:port".
 bool split(std::string_view text, std::string_view& host, uint16_t& port) noexcept {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return false;
@@ -48,7 +48,6 @@ bool split(std::string_view text, std::string_view& host, uint16_t& port) noexce
     return host.find(':') != std::string_view::npos;
 }
 
-// The address, if host is one instead of a name.
 std::optional<endpoint> address_in(std::string_view host, uint16_t port) {
     const std::string ending = ':' + std::to_string(port);
     if (const auto v4 = endpoint::parse(std::string(host) + ending)) return v4;
@@ -64,7 +63,7 @@ std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error
             return {};
         }
         if (!host.empty()) return {*known};
-        // This machine: IPv6 first, as everywhere.
+        // This machine: IPv6 first.
         const endpoint by_v4(std::array<uint8_t, 4>{}, port);
         if (how.only) return {*how.only == endpoint::ip::v4 ? by_v4 : *known};
         return {*known, by_v4};

@@ -27,7 +27,7 @@ struct socket_address {
     // nullopt if it is not an IP address.
     [[nodiscard]] std::optional<endpoint> to_endpoint() const noexcept;
 
-    // An empty address if it is not that of a Unix socket.
+    // Empty if it is not a Unix address.
     [[nodiscard]] unix_address to_unix_address() const noexcept;
 };
 

@@ -27,22 +27,21 @@ using weft::detail::wait_reason;
 
 namespace {
 
-constexpr int64_t no_fd_first_ns = 5'000'000;  // after the process has run out of descriptors
+constexpr int64_t no_fd_first_ns = 5'000'000;  // without file descriptors
 constexpr int64_t no_fd_longest_ns = 1'000'000'000;
-constexpr int64_t queue_full_first_ns = 100'000;  // before a connection to a Unix socket is tried again
+constexpr int64_t queue_full_first_ns = 100'000;  // between tries to connect a Unix socket
 constexpr int64_t queue_full_longest_ns = 20'000'000;
 
-// Waits until the connection that h has begun is established or has failed.
 io_result finish_connecting(const fd_handle& h) noexcept {
     bool waited = false;
     const auto attempt = [&]() -> ssize_t {
-        // No edge has come yet, so there is no result to ask for.
+        // Before the first edge there is no result to ask for.
         if (!std::exchange(waited, true)) return -EAGAIN;
         int error = 0;
         if (const int result = os::socket_option_of(h.fd(), SOL_SOCKET, SO_ERROR, error); result < 0) return result;
         if (error != 0) return -error;
         socket_address peer;
-        // Not connected and no error: a wake-up for another reason.
+        // Without an error or a peer, the wake-up was spurious.
         return os::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
     };
     return call_out(h, may_leave_some, attempt);
@@ -80,7 +79,7 @@ void warn_of_shortage(int error) noexcept {
     std::fprintf(stderr, "weft: cannot accept a connection until resources are free: %s\n", what);
 }
 
-// Without a poller, which would notice a close, checks periodically. Returns false if interrupted.
+// Checks periodically for a close, because no poller notices it. Returns false if interrupted.
 bool sleep_instead(const fd_use& use, int64_t until_ns, io_result& r) noexcept {
     constexpr int64_t look_ns = 10'000'000;
     try {
@@ -96,13 +95,12 @@ bool sleep_instead(const fd_use& use, int64_t until_ns, io_result& r) noexcept {
     return true;
 }
 
-// Waits until the pause is over, h is closed, or its deadline has passed. Returns false if
-// interrupted.
+// Ends early if h is closed or its deadline passes. Returns false if interrupted.
 bool pause(const fd_handle& h, int64_t ns, io_result& r) {
     const fd_use use(h.desc(), h.generation());
     const int64_t over_ns = weft::detail::now_ns() + ns;
     while (!use.is_closed()) {
-        const int64_t until_ns = std::min(over_ns, h.read_deadline());  // which other threads may change in between
+        const int64_t until_ns = std::min(over_ns, h.read_deadline());  // other threads may change it
         weft::detail::poll_side& in = use.desc().in;
         if (!await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) {
             if (r.ended != io_result::how::failed) return r.ended == io_result::how::timed_out;
@@ -155,8 +153,7 @@ void set_option(const fd_handle& h, int level, int option, int value, const char
 }
 
 io_result connect_to(socket_address to, const fd_handle& made) {
-    // A Unix socket whose listener's queue is full reports EAGAIN, and no event says when there is
-    // room. So it retries.
+    // A Unix listener's queue may be full (EAGAIN). No event says when it has room.
     for (int64_t pause_ns = queue_full_first_ns;; pause_ns = std::min(2 * pause_ns, queue_full_longest_ns)) {
         const int result = os::socket_connect(made.fd(), to.get(), to.size);
         if (result == 0) return {};
@@ -173,7 +170,7 @@ io_result accept_from(const fd_handle& h) {
         io_result r = call_in(h, may_leave_some, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
         if (r.ended != io_result::how::failed) return r;
         if (is_gone(r.error)) continue;
-        const bool is_refused = r.error == EPERM;  // by a firewall, which may refuse every connection
+        const bool is_refused = r.error == EPERM;  // by a firewall, perhaps for ever
         if (!is_refused && !is_shortage(r.error)) return r;
         if (!is_refused) warn_of_shortage(r.error);
         if (!pause(h, pause_ns, r)) return r;

@@ -29,10 +29,9 @@ using weft::detail::fd_use;
 using weft::detail::io_result;
 using weft::detail::may_leave_some;
 
-constexpr std::size_t pieces_max = 64;  // in one system call
+constexpr std::size_t pieces_max = 64;
 
-// Reads up to wanted bytes, the size of into, from a stream on which descriptors may arrive
-// (weft/net/stream.h).
+// For a stream on which descriptors may arrive. wanted: the size of into.
 io_result read_between_files(const fd_handle& h, std::span<const iovec> into, std::size_t wanted) noexcept {
     bool stopped = false;
     return call_in(
@@ -54,8 +53,7 @@ io_result read_once(const fd_handle& h, bool may_bring_files, mutable_buffer b) 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return moves_nothing(h);
-    // The cause of a short write is unknown: there may be no room, or the memory may end here (a
-    // mapped file that was truncated).
+    // A short write may leave room: the memory may end here (a truncated mapped file).
     return call_out(h, may_leave_some, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
@@ -67,7 +65,6 @@ std::size_t write_whole(const fd_handle& h, const_buffer b, io_result& last) {
     return repeat(h, b, last, [&](const_buffer left) { return write_once(h, left); });
 }
 
-// The rest of a list of buffers, in the system's form.
 template <typename Buffer>
 class pieces {
 public:
@@ -77,8 +74,7 @@ public:
 
     [[nodiscard]] std::size_t total() const noexcept { return total_; }
 
-    // Fills in the buffers after the first skip bytes, as many as fit. Returns their number, and
-    // their size in bytes.
+    // Fills in what fits of the buffers after skip bytes. bytes: their size.
     std::size_t fill(std::array<iovec, pieces_max>& into, std::size_t skip, std::size_t& bytes) const noexcept {
         std::size_t count = 0;
         bytes = 0;
@@ -145,8 +141,7 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
 
 }  // namespace
 
-// The calls that servers use most are flattened: after a system call, each return to a function
-// that has called it is mispredicted.
+// The calls that servers use most are flattened: the returns after a system call are mispredicted.
 
 [[gnu::flatten]] std::size_t stream::read_some(mutable_buffer b) {
     const io_result r = read_once(handle_, may_bring_files_, b);

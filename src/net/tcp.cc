@@ -40,7 +40,7 @@ fd_handle accept_from(const fd_handle& h, bool no_delay, io_result& r) {
     r = detail::accept_from(h);
     if (r.ended != io_result::how::done) return {};
     fd_handle made(static_cast<int>(r.count));
-    if (no_delay) static_cast<void>(set_no_delay_of(made.fd(), true));  // as above
+    if (no_delay) static_cast<void>(set_no_delay_of(made.fd(), true));
     return made;
 }
 
@@ -96,7 +96,7 @@ tcp_listener::tcp_listener(const endpoint& at, options how) : no_delay_(how.no_d
     endpoint here = at;
     int fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     if (fd == -EAFNOSUPPORT && !how.v6_only && at == endpoint(std::array<uint8_t, 16>{}, at.port())) {
-        here = endpoint(std::array<uint8_t, 4>{}, at.port());  // every address there is: no IPv6
+        here = endpoint(std::array<uint8_t, 4>{}, at.port());  // without IPv6, this is every address
         fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     }
     if (fd < 0) throw_errno(-fd, what);

@@ -50,7 +50,7 @@ std::pair<fd_handle, fd_handle> make_pair_of(int type) {
         fds[0] = -1;
         return {std::move(first), fd_handle(fds[1])};
     } catch (...) {
-        if (fds[0] >= 0) os::fd_close(fds[1]);  // if no handle could be made for a descriptor, it is already closed
+        if (fds[0] >= 0) os::fd_close(fds[1]);  // fd_handle closes its descriptor when it throws
         throw;
     }
 }
@@ -63,8 +63,7 @@ std::string advice_on_connecting(int error, const unix_address& to) {
     return {};
 }
 
-// Whether at is the path of a socket without a listener. The system refuses connections to other
-// files in the same way.
+// Whether at is a socket without a listener: connections to other files are refused, too.
 bool is_left_over(const unix_address& at) {
     struct stat file{};
     if (::lstat(std::string(at.path()).c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
@@ -232,7 +231,7 @@ unix_address unix_listener::local_address() const {
     return detail::name_of(handle_, false, "weft: local_address").to_unix_address();
 }
 
-// Empty if there is no path, or no file at it.
+// Empty if there is no file.
 unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
     char path[unix_address::longest + 1] = {};
     std::copy(at.path().begin(), at.path().end(), path);
@@ -241,8 +240,8 @@ unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
     return {static_cast<uint64_t>(file.st_dev), static_cast<uint64_t>(file.st_ino)};
 }
 
-// Must run before the socket is closed: afterwards the path may belong to another server. If
-// another program has removed the path, it may even before.
+// Must run before the socket is closed, because afterwards the path may belong to another server.
+// Another program may have replaced the path even before.
 void unix_listener::unlink() noexcept {
     if (!unlinks_.exchange(false, relaxed) || owner_ != ::getpid()) return;  // relaxed: exactly one caller does it
     if (file_ == file_id() || file_at(at_) != file_) return;

@@ -69,8 +69,7 @@ unix_address socket_address::to_unix_address() const noexcept {
     sockaddr_un un{};
     std::memcpy(&un, &storage, std::min<std::size_t>(size, sizeof(un)));
     const std::size_t length = std::min<std::size_t>(size, sizeof(un)) - header;
-    // A path ends at its 0; one of maximum length has none. A leading "@" does not make it an
-    // abstract name here.
+    // A path of maximum length has no terminating 0. A leading "@" does not make it abstract here.
     unix_address told;
     const std::size_t used = un.sun_path[0] == '\0' ? length : ::strnlen(un.sun_path, length);
     std::copy(un.sun_path, un.sun_path + used, told.bytes_.begin());

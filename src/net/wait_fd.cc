@@ -1,9 +1,7 @@
 // wait_fd.cc: see weft/wait_fd.h.
 //
-// A select that waits for a descriptor is a waiter for its edges (poll_side.h), with the same
-// protocol. It reads the count, asks the system, and waits only if no edge has come since (begin,
-// under the lock). An edge says that something has changed, not that the descriptor is ready. So a
-// chosen case is confirmed by asking once more; if it is not ready, the select continues.
+// A select for a descriptor follows the protocol of poll_side.h: begin compares the count of edges
+// under the lock. An edge does not mean that the descriptor is ready, so confirm asks once more.
 #include <poll.h>
 
 #include <cerrno>
@@ -29,8 +27,7 @@ constexpr const char* what_waits = "weft: wait_fd";
 
 poll_side& side_of(poll_desc& d, bool writes) noexcept { return writes ? d.out : d.in; }
 
-// Asks the system without waiting. Returns whether it is ready; an error, which is stored, counts
-// as ready.
+// Does not wait. An error, which is stored, counts as ready.
 bool is_ready(int fd, bool writes, int& error) noexcept {
     short ready = 0;
     const int result = os::fd_poll(fd, writes ? POLLOUT : POLLIN, ready);
@@ -46,7 +43,7 @@ void throw_if(int error) {
     if (error != 0) throw std::system_error(code_of(error), what_waits);
 }
 
-// Waits for one direction. Returns false on timeout.
+// Returns false on timeout.
 bool wait_for_side(poll_desc& d, uint32_t generation, bool writes, int64_t deadline_ns) {
     const fd_use use(&d, generation);
     poll_side& side = side_of(d, writes);
@@ -150,7 +147,6 @@ fd_events watched_fd::wait_until_ns(fd_events what, int64_t deadline_ns) const {
     const std::size_t first = detail::select_among(request);
     if (first == 2) return fd_events::none;
     of[first].check();
-    // The other direction may be ready, too.
     int error = 0;
     const bool both = detail::is_ready(fd_, first == 0, error) && error == 0;
     return both ? fd_events::either : first == 0 ? fd_events::readable : fd_events::writable;

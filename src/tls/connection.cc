@@ -14,18 +14,17 @@ namespace {
 
 using outcome = engine::outcome;
 
-// The size of a read from the socket: small for a mostly idle one, a whole record once that much
-// arrives.
+// Sizes of reads: small at first, a whole record once that much arrives.
 constexpr std::size_t arrives_first = 2048;
 constexpr std::size_t arrives_most = SSL3_RT_MAX_PACKET_SIZE;
 
 constexpr std::size_t batch = 4 * engine::record_max;  // encrypted before it is sent
 constexpr std::size_t kept = 4096;                     // buffers up to this size are reused
 
-// A limit of several batches. More output than that is caused by a peer that sends without reading.
+// Reached only if the peer sends without reading.
 constexpr std::size_t unheard_most = 4 * batch;
 
-// The pieces of a write, treated as one. Small ones are combined, so that they share a record.
+// Combines small pieces, so that they share a record.
 class gathered {
 public:
     explicit gathered(std::span<const net::const_buffer> all) noexcept : all_(all) {
@@ -102,7 +101,7 @@ bool connection::take(binary_semaphore& right, std::error_code& ec) noexcept {
 
 // ---- Sending. By the holder of writing_.
 
-// Requires: all of sending_ has been sent. Moves the engine's output to it. Returns false if there
+// Moves the engine's output to sending_, all of which must have been sent. Returns false if there
 // is no output.
 bool connection::take_output() noexcept {
     sending_.clear();
@@ -123,13 +122,13 @@ bool connection::flush(std::error_code& ec) {
     return true;
 }
 
-// Sends what the system takes at once: the zero timeout ends a call that would wait.
+// The zero timeout ends a call that would wait.
 bool connection::try_to_flush() noexcept {
     std::error_code ignored;
     return with_timeout(std::chrono::nanoseconds::zero(), [&] { return flush(ignored); });
 }
 
-// Requires state_. Returns whether there is output and the caller must try to send it.
+// Requires state_. Returns whether the caller must try to send output.
 bool connection::claim_output() noexcept { return !engine_.memory().output().empty() && writing_.try_acquire(); }
 
 void connection::give_up_writing() noexcept {
@@ -153,8 +152,7 @@ bool connection::flush_in_handshake(std::error_code& ec) {
     return mine && flush(ec);
 }
 
-// The peer has gone, and may have said why, which then matters more. Returns false if there is no
-// more input.
+// The peer has gone; its last words matter more. Returns false if there is no more input.
 bool connection::hear_last_words(std::error_code why) {
     if (why != std::errc::broken_pipe && why != std::errc::connection_reset) return false;
     {
@@ -168,7 +166,7 @@ bool connection::hear_last_words(std::error_code why) {
 bool connection::shake_hands(std::error_code& ec) {
     const right mine(shaking_hands_, ec);
     if (!mine) return false;
-    while (!established_.load(weft::detail::acquire)) {  // A1: another thread has made it in between
+    while (!established_.load(weft::detail::acquire)) {  // A1: another thread may have made it
         ec.clear();
         engine::step s;
         bool must_try = false;
@@ -200,8 +198,7 @@ void connection::handshake(std::error_code& ec) { static_cast<void>(established(
 
 // ---- Reading.
 
-// Requires reading_, or shaking_hands_ before the handshake, and that the engine has consumed its
-// input.
+// Requires reading_, or shaking_hands_ before; and that the engine has consumed its input.
 bool connection::fill(std::error_code& ec) {
     if (arriving_.empty()) {
         arriving_.resize(arrives_first);
@@ -210,7 +207,7 @@ bool connection::fill(std::error_code& ec) {
     }
     const std::size_t n = arrived_ = transport_.read_some(arriving_, ec);
     if (!ec && n == 0) {
-        // relaxed: a reader has seen it set; the thread in the handshake sets it itself
+        // relaxed: a reader has seen it set; the thread in the handshake sets it
         const bool was_there = established_.load(weft::detail::relaxed);
         ec = was_there ? errc::truncated : errc::ended_in_handshake;
     }
@@ -260,7 +257,7 @@ std::size_t connection::encrypt(net::const_buffer b, std::error_code& ec) {
         return 0;
     }
     const engine::step s = engine_.write(b);
-    // The engine writes to memory: it never waits, and writes all of it.
+    // The engine writes to memory, so it never waits and writes all.
     if (s.what != outcome::done || s.count != b.size())
         ec = s.what == outcome::failed ? engine_.failed().code : errc::protocol_error;
     return s.count;

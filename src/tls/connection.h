@@ -1,37 +1,30 @@
 // connection.h: moves bytes between an engine, which works in memory, and a socket, which waits.
 //
-// Problem. One green thread reads while another writes. Both need libssl's object for the
-// connection, which does not support that. A lock held during a whole call would be held while its
-// caller waits for the socket. A reader that waits for the peer's answer would block the writer
-// that has the question. And libssl may write while it reads: alerts, and in some versions the
-// answer to a key update.
+// Problem. One green thread reads while another writes, but libssl's object for the connection does
+// not support that. If a lock were held during a whole call, a reader that waits for the peer's
+// answer would block the writer that has the question.
 //
 // Rejected: A lock that is held while waiting, but yielded to the other direction. Its owner is
 //           undefined when both wait.
-// Rejected: One green thread per connection for all calls. Each read would cost two switches and a
-//           channel.
+// Rejected: One green thread per connection for all calls. Each read would cost two switches.
 // Rejected: Sockets under libssl, in a BIO that parks. libssl's errors are kept per OS thread, and
 //           the call could resume on another one.
 //
-// Protocol. There are three rights, and a lock whose holder waits only for that lock:
+// Protocol. There are three rights, and a lock whose holder waits only for that lock. docs/tls.md
+// draws the loops of reads and writes.
 //
-//   state_           Libssl's object, and the memory on both sides of it. Held for one call of
+//   state_           libssl's object, and the memory on both sides of it. Held for one call of
 //                    libssl and no system call.
-//   reading_         To read from the socket, and put the data where the engine finds it.
+//   reading_         To read from the socket, and hand the data to the engine.
 //   writing_         To write to the socket, in the order in which the engine made the data.
 //   shaking_hands_   To make the handshake. Earlier reads and writes wait for it.
 //
-//     read:    reading_; then: state_ { engine.read } - no data? wait for the socket -
-//              state_ { hand over the data } - again
-//     write:   writing_; then: send what is left - state_ { engine.write, some records; take the
-//              output } - send it - again
-//
-// A reader whose call has made output must not wait until it is sent. The peer may be a single
-// green thread that writes first and reads afterwards. So a reader only *tries* to send. If it gets
-// writing_ at once, it sends as much as the system takes. If another thread holds writing_, that
-// one will find the output: the holder releases writing_ under state_, when the output is empty,
-// and readers ask for it under state_. What the system does not take goes out with the next call in
-// either direction. Output made while reading is never urgent.
+// A read of libssl may make output: alerts, answers to key updates. It is never urgent. The reader
+// only *tries* to send it, because the peer may be a single green thread that writes first and
+// reads afterwards. If it gets writing_ at once, it sends what the system takes. Otherwise the
+// holder of writing_ finds the output: it releases writing_ under state_, when the output is empty,
+// and readers ask for writing_ under state_. The rest goes out with the next call in either
+// direction.
 //
 // Invariants: I1. Output leaves in the order in which the engine made it: sending_ before the
 //                 engine's output, both by the holder of writing_.
@@ -40,6 +33,7 @@
 // Locks:      shaking_hands_ > reading_, writing_ > state_. A holder of reading_ does not wait for
 //             writing_.
 // Threads:    any thread.
+// See:        docs/tls.md
 #pragma once
 
 #include <cstddef>
@@ -62,13 +56,12 @@
 
 namespace weft::tls::detail {
 
-// The socket below, of whatever kind.
 class transport : public net::stream {
 public:
     explicit transport(net::stream&& s) noexcept : net::stream(std::move(s)) {}
 
-    // Whether a call may begin: the socket is open, and its deadline has not passed. A call that
-    // finds its data in memory would not notice otherwise.
+    // Whether the socket is open and its deadline has not passed, for a call that may find its data
+    // in memory.
     [[nodiscard]] bool may_read(std::error_code& ec) const noexcept { return may_begin(handle_.read_deadline(), ec); }
 
     [[nodiscard]] bool may_write(std::error_code& ec) const noexcept { return may_begin(handle_.write_deadline(), ec); }
@@ -91,17 +84,17 @@ public:
 
     void handshake(std::error_code& ec);
 
-    // Reads at least at_least bytes, unless the end comes first. Returns the number of bytes.
+    // Reads at least at_least bytes, unless the end comes first.
     std::size_t read(net::mutable_buffer b, std::size_t at_least, std::error_code& ec);
 
-    // Writes at most at_most of the pieces' bytes. Returns how many the engine has taken.
+    // Writes at most at_most bytes. Returns how many the engine has taken.
     std::size_t write(std::span<const net::const_buffer> from, std::size_t at_most, std::error_code& ec);
 
     void shutdown_send(std::error_code& ec);
     void close() noexcept;
 
-    // Returns look(ssl), called with the lock, once the handshake is over; before, a
-    // value-initialised result.
+    // Returns look(ssl), called with the lock; before the end of the handshake, a value-initialised
+    // result.
     template <typename Look>
     auto agreed(Look look) {
         const state_guard guard(state_);
@@ -112,7 +105,6 @@ public:
     [[nodiscard]] std::string failure_text();
 
 private:
-    // Holds state_.
     class state_guard {
     public:
         explicit state_guard(mutex& m) noexcept : m_(m) { m_.lock(); }
@@ -144,7 +136,7 @@ private:
         binary_semaphore* const of_;
     };
 
-    // Holds writing_, if it could be acquired; releases it as the protocol requires.
+    // The same for writing_, which it releases as the protocol requires.
     class right_to_write {
     public:
         right_to_write(connection& of, std::error_code& ec) noexcept : of_(take(of.writing_, ec) ? &of : nullptr) {}
@@ -162,7 +154,7 @@ private:
         connection* const of_;
     };
 
-    // Waits for a right. Returns false if the caller was interrupted.
+    // Returns false if the caller was interrupted.
     [[nodiscard]] static bool take(binary_semaphore& right, std::error_code& ec) noexcept;
     void give_up_writing() noexcept;
 
@@ -189,11 +181,11 @@ private:
 
     binary_semaphore reading_{1};
     std::vector<std::byte> arriving_;  // guarded by reading_, or shaking_hands_ before: input of the engine
-    std::size_t arrived_ = 0;          // guarded by the same: the size of the last read
+    std::size_t arrived_ = 0;          // guarded by the same: size of the last read
 
     binary_semaphore writing_{1};
-    std::vector<std::byte> sending_;  // guarded by writing_: data to send
-    std::size_t sent_ = 0;            // guarded by writing_: how much of it is sent
+    std::vector<std::byte> sending_;  // guarded by writing_
+    std::size_t sent_ = 0;            // guarded by writing_: how much of sending_ is sent
 
     binary_semaphore shaking_hands_{1};
     weft::detail::atomic<bool> established_{false};  // R1 (the handshake is over) pairs with A1 (a call begins)

@@ -64,7 +64,7 @@ bio_handle reader_of(const std::string& pem) {
     return made;
 }
 
-// The certificates in pem, in order; skips keys between them.
+// Skips keys between the certificates.
 std::vector<certificate_handle> certificates_in(const std::string& pem) {
     ERR_clear_error();
     const bio_handle reader = reader_of(pem);

@@ -1,4 +1,4 @@
-// credentials.h: loads certificates and keys from PEM into OpenSSL, and describes their errors.
+// credentials.h: loads certificates and keys from PEM into OpenSSL.
 //
 // Threads: the thread that makes a context. The functions throw std::system_error with
 // errc::unusable_credentials, or std::bad_alloc.
@@ -12,17 +12,15 @@
 
 namespace weft::tls::detail {
 
-// Presents own to the peer.
 void install_credentials(SSL_CTX* into, const certificate& own);
 
-// Adds the certificates in pem to the trusted ones. Each is trusted by itself, even if another one
-// has signed it.
+// Trusts each certificate in pem by itself, even if another one has signed it.
 void trust(SSL_CTX* into, const std::string& pem);
 
 // Tells clients which authorities must have signed their certificates.
 void name_trusted_to_clients(SSL_CTX* into, const std::string& pem);
 
-// OpenSSL's password callback for encrypted keys. Without it OpenSSL would ask at the terminal.
+// Without this callback OpenSSL would ask for passwords at the terminal.
 int no_password(char* into, int size, int writing, void* user) noexcept;
 
 }  // namespace weft::tls::detail

@@ -17,7 +17,7 @@ namespace weft::tls::detail {
 
 namespace {
 
-// A name may end with the root's dot; names in certificates do not.
+// Names in certificates do not end with the root's dot.
 std::string_view without_dot(std::string_view host) {
     return host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
 }
@@ -34,7 +34,7 @@ engine::engine(std::shared_ptr<shared_context> with, std::string_view host)
     if (ssl_ == nullptr) throw std::bad_alloc();
     SSL_set_app_data(ssl_.get(), this);
     BIO* end = wire_.open().release();
-    SSL_set_bio(ssl_.get(), end, end);  // one BIO for both directions: takes one reference
+    SSL_set_bio(ssl_.get(), end, end);  // one reference for both directions
     if (shared_->is_server()) {
         SSL_set_accept_state(ssl_.get());
     } else {
@@ -51,7 +51,6 @@ void engine::begin_client() {
             "weft: a TLS client needs the name of its server, to compare it with the certificate: pass it as host");
     }
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host_.c_str()) != 1) {
-        // Not an address: a name, which is also sent to the server.
         SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
         // A leading dot would match any name below that one.
         if (host_.starts_with('.') || host_.find('\0') != std::string::npos || SSL_set1_host(ssl, host_.c_str()) != 1 ||

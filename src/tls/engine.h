@@ -1,7 +1,7 @@
-// engine.h: one end of a TLS connection, without the connection: its input and output are memory.
+// engine.h: one end of a TLS connection, with its input and output in memory.
 //
-// Each call empties the thread's error queue, makes one call of libssl, and reads what that left in
-// the queue. Nothing in between can park. So the next call may be made on any OS thread.
+// Each call empties the thread's error queue, makes one call of libssl, and reads the queue. It
+// cannot park in between, so the next call may be made on any OS thread.
 //
 // Threads: the holder of the connection's lock.
 #pragma once
@@ -28,7 +28,7 @@ class engine {
 public:
     enum class outcome : uint8_t {
         done,
-        wants_input,  // call again when more has arrived
+        wants_input,  // call again with more input
         ended,        // the peer has signalled the end
         failed,       // permanently: see failed()
     };
@@ -38,7 +38,7 @@ public:
         std::size_t count = 0;  // bytes read or written
     };
 
-    // host: for a client, the peer it wants. Throws std::invalid_argument, std::bad_alloc.
+    // host: the peer a client wants. Throws std::invalid_argument, std::bad_alloc.
     engine(std::shared_ptr<shared_context> with, std::string_view host);
 
     engine(const engine&) = delete;
@@ -46,16 +46,14 @@ public:
 
     [[nodiscard]] step handshake() noexcept;
 
-    // Reads at most b.size() bytes. Requires: b is not empty.
     [[nodiscard]] step read(net::mutable_buffer b) noexcept;
 
-    // Writes at most one record of b. Requires: b is not empty.
+    // Writes at most one record of b. Requires, like read: b is not empty.
     [[nodiscard]] step write(net::const_buffer b) noexcept;
 
     // Adds close_notify to the output. Requires: the handshake is over.
     void say_goodbye() noexcept;
 
-    // Why it has failed.
     [[nodiscard]] const failure& failed() const noexcept { return failed_; }
 
     [[nodiscard]] wire& memory() noexcept { return wire_; }
@@ -64,10 +62,9 @@ public:
 
     [[nodiscard]] const std::string& host() const noexcept { return host_; }
 
-    // The engine that belongs to ssl.
     [[nodiscard]] static engine* of(const SSL* ssl) noexcept { return static_cast<engine*>(SSL_get_app_data(ssl)); }
 
-    // Called by OpenSSL for each certificate that the peer has presented.
+    // OpenSSL calls it for each certificate of the peer.
     static int verified(int is_good, X509_STORE_CTX* at) noexcept;
 
     static constexpr std::size_t record_max = SSL3_RT_MAX_PLAIN_LENGTH;

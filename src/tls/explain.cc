@@ -12,7 +12,6 @@ namespace weft::tls::detail {
 
 namespace {
 
-// The content of a memory BIO.
 std::string text_of(BIO* memory) {
     char* data = nullptr;
     const long size = BIO_get_mem_data(memory, &data);
@@ -25,7 +24,6 @@ std::string date_of(const ASN1_TIME* t) {
     return text_of(memory.get());
 }
 
-// The hosts that a certificate is valid for.
 std::string hosts_of(X509* certificate) {
     using names_handle = std::unique_ptr<GENERAL_NAMES, freed_by<GENERAL_NAMES_free>>;
     const names_handle names(
@@ -64,7 +62,6 @@ errc code_of_certificate(int reason) {
     }
 }
 
-// The error code for an alert from the peer.
 errc code_of_alert(int alert) {
     switch (alert) {
         case SSL_AD_BAD_CERTIFICATE:

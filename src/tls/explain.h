@@ -1,8 +1,7 @@
-// explain.h: translates OpenSSL's failures into our error codes and into readable text.
+// explain.h: translates OpenSSL's failures into error codes and text.
 //
-// OpenSSL keeps its errors in a queue per OS thread. A caller of libssl empties the queue first,
-// and reads it before any call that may park. Afterwards the green thread may be on another OS
-// thread, whose queue holds unrelated errors.
+// OpenSSL keeps its errors in a queue per OS thread. Read it before any call that may park: see
+// engine.h.
 #pragma once
 
 #include <string>
@@ -15,22 +14,18 @@ namespace weft::tls::detail {
 
 struct failure {
     std::error_code code;
-    std::string text;  // details: names, dates, reasons; one line
+    std::string text;  // details in one line
 };
 
-// Explains the oldest error in the calling thread's queue, and empties the queue. in_handshake:
-// whether the handshake was still running.
+// Explains the oldest error in the queue, and empties the queue.
 [[nodiscard]] failure explain_library(bool in_handshake);
 
-// Explains why certificate at, presented by the peer, is not valid. reason: an X509_V_ERR_
-// constant. host: the host it should be for.
+// reason: an X509_V_ERR_ constant. host: the host that certificate at should be for.
 [[nodiscard]] failure explain_certificate(int reason, X509* at, std::string_view host);
 
-// A certificate's subject or issuer as one line.
 [[nodiscard]] std::string name_of(const X509_NAME* name);
 
-// OpenSSL's text for the oldest error in the queue, for unreadable certificates and keys. Empties
-// the queue.
+// OpenSSL's text for the oldest error in the queue. Empties the queue.
 [[nodiscard]] std::string library_words();
 
 }  // namespace weft::tls::detail

@@ -1,16 +1,14 @@
 // session_cache.h: a client's sessions by host, for the next connection to the same host.
 //
-// OpenSSL hands over a session when a server has sent a ticket for it, in the middle of some read.
-// The newest one is kept for each host. If there are too many hosts, the least recently used one is
-// dropped. A session is used once, because a ticket that is used twice lets an observer link the
-// two connections. The next connection brings a new one.
+// OpenSSL hands over sessions in the middle of reads. The newest one is kept for each host, and the
+// least recently used host is dropped. A session is used once, because two uses let an observer
+// link the connections.
 //
-// The certificate was checked against the host when the session began. So sessions are kept per
-// host and context, whose requirements do not change.
+// A server's certificate was checked when its session began. So a cache belongs to one context,
+// whose requirements do not change.
 //
-// Threads: any thread. The lock is held for a search in memory, never in a call of OpenSSL that
-//          could
-// take a lock of its own.
+// Threads: any thread. The lock is not held in calls of OpenSSL that could take a lock of their
+// own.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +31,7 @@ public:
     // Takes out the session of host; nullptr if there is no session.
     [[nodiscard]] session_handle take(std::string_view host) noexcept;
 
-    // Stores a session, replacing an older one. Throws std::bad_alloc.
+    // Replaces an older session. Throws std::bad_alloc.
     void keep(std::string_view host, session_handle session);
 
 private:

@@ -101,10 +101,10 @@ context_handle shared_context::make(version minimum) {
     SSL_CTX* ctx = made.get();
     check(SSL_CTX_set_min_proto_version(ctx, minimum == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1,
           "weft: this OpenSSL does not support the version of TLS in minimum, in the options");
-    // The peer must not cause renegotiation or compression (both have enabled attacks).
+    // Renegotiation and compression have enabled attacks.
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    // Idle streams keep no buffers. A write either completes or fails, however short the records
-    // that the peer asks for: it goes to memory, so it is never repeated.
+    // Idle streams keep no buffers. A write to memory completes or fails, however short the peer's
+    // records are, and is never repeated.
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_default_passwd_cb(ctx, &no_password);
     SSL_CTX_set_app_data(ctx, this);
@@ -152,7 +152,7 @@ int shared_context::choose_certificate(SSL* ssl, int* /*alert*/, void* self) noe
         SSL_set_SSL_CTX(ssl, other.get());
         return SSL_TLSEXT_ERR_OK;
     }
-    return SSL_TLSEXT_ERR_OK;  // the first certificate: the client decides whether to accept it
+    return SSL_TLSEXT_ERR_OK;  // the first certificate: the client decides
 }
 
 int shared_context::choose_protocol(SSL* /*ssl*/,
@@ -176,8 +176,7 @@ int shared_context::keep_session(SSL* ssl, SSL_SESSION* session) noexcept {
     if (of == nullptr || SSL_SESSION_is_resumable(session) != 1) return 0;
     auto& shared = *static_cast<shared_context*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
     try {
-        // A copy: OpenSSL marks the session of a connection that ends without close_notify as not
-        // resumable.
+        // A copy, because OpenSSL marks a session that ends without close_notify as not resumable.
         session_handle copy(SSL_SESSION_dup(session));
         if (copy != nullptr) shared.sessions_.keep(of->host(), std::move(copy));
     } catch (const std::bad_alloc&) {

@@ -1,11 +1,9 @@
 // shared_context.h: the state of a context: OpenSSL's SSL_CTX, and the data of its callbacks.
 //
-// OpenSSL calls back in the middle of a handshake: to choose a certificate or an application
-// protocol, to report an invalid certificate, to hand over a session. Callbacks must not wait,
-// throw through OpenSSL, or call user code. Therefore such choices are data (lists of certificates
-// and protocols), not user functions.
+// Callbacks come in the middle of a handshake. They must not wait, throw through OpenSSL, or call
+// user code. So choices are data, not user functions.
 //
-// Threads: immutable after construction, so any number of streams may use it at a time.
+// Threads: any. Immutable after construction, except the sessions, which have a lock.
 #pragma once
 
 #include <string>
@@ -53,10 +51,10 @@ private:
 
     const bool server_;
     bool verifies_ = false;
-    std::string protocols_;  // in wire format: each is preceded by its length
+    std::string protocols_;  // in wire format: length, name, and so on
     session_cache sessions_;
     context_handle main_;
-    std::vector<context_handle> further_;  // on a server: one for each certificate after the first
+    std::vector<context_handle> further_;  // for each further certificate of a server
 };
 
 }  // namespace weft::tls::detail

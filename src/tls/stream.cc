@@ -14,15 +14,15 @@ namespace weft::tls {
 
 namespace {
 
-// Throws for a call that has failed. failure: the details, if the error is one of TLS.
+// failure: the details of an error of TLS.
 [[noreturn]] void throw_failure(std::error_code ec, std::string what, const std::string& failure) {
-    // If the caller was interrupted, throws as any interrupted wait.
+    // Throws as any interrupted wait.
     if (ec == weft::errc::cancelled || ec == weft::errc::timed_out) throw_if_cancelled();
     if (ec.category() == error_category() && !failure.empty()) what += ": " + failure;
     throw std::system_error(ec, what);
 }
 
-// Implements both forms of a call by call(c, ec); c may be nullptr.
+// The two forms of a call(c, ec). c may be nullptr.
 template <typename Call>
 auto report(detail::connection* c, std::error_code& ec, Call call) {
     using result = decltype(call(*c, ec));

@@ -8,7 +8,7 @@
 namespace weft::tls::detail {
 
 const BIO_METHOD* wire::method() {
-    // Made once and never freed: streams with static storage might otherwise outlive it.
+    // Never freed, because streams with static storage might outlive it.
     static BIO_METHOD* const made = [] {
         BIO_METHOD* m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "weft");
         if (m == nullptr) throw std::bad_alloc();
@@ -48,7 +48,7 @@ int wire::write(BIO* end, const char* from, std::size_t size, std::size_t* count
     try {
         output.insert(output.end(), bytes, bytes + size);
     } catch (const std::bad_alloc&) {
-        return 0;  // not retryable: the call of libssl fails
+        return 0;  // not retryable: libssl fails
     }
     *count = size;
     return 1;

@@ -1,11 +1,9 @@
 // wire.h: both directions of the encrypted data, as memory for OpenSSL, never a socket.
 //
-// libssl reads received data and writes data to send. If nothing has arrived, it reports that and
-// returns. So libssl never waits, and a green thread cannot leave its OS thread inside a call:
-// OpenSSL keeps a queue of errors, and more, per OS thread. connection.h moves the bytes.
+// If nothing has arrived, a read reports that and returns. So libssl never waits, and a green
+// thread cannot leave its OS thread inside a call (docs/tls.md). connection.h moves the bytes.
 //
-// Rejected: OpenSSL's own memory BIOs. Data to send would be copied once more, because they may
-//           move it during the send; and they keep the largest buffer they ever needed.
+// Rejected: OpenSSL's memory BIOs. They copy output once more, and never shrink.
 //
 // Threads: the holder of the connection's lock.
 #pragma once
@@ -24,15 +22,14 @@ public:
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
-    // One end for libssl, which must not outlive this. Throws std::bad_alloc.
+    // libssl's end, which must not outlive this. Throws std::bad_alloc.
     [[nodiscard]] bio_handle open();
 
-    // New input. The bytes must stay in place until consumed() returns true.
+    // The bytes must stay in place until consumed() returns true.
     void arrived(std::span<const std::byte> bytes) noexcept { input_ = bytes; }
 
     [[nodiscard]] bool consumed() const noexcept { return input_.empty(); }
 
-    // Data to send.
     [[nodiscard]] std::vector<std::byte>& output() noexcept { return output_; }
 
 private:
