@@ -54,7 +54,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 }
 
 [[gnu::always_inline]] inline bool is_prepared_specially(const M* m, const call_site& site, hand_off when) noexcept {
-    const bool sampled = m->calls.load(detail::relaxed_own) % sample_every == 0;
+    const bool sampled = m->calls.load(relaxed_own) % sample_every == 0;
     return sampled || when == hand_off::at_once || (when == hand_off::learned && is_long_or_unknown(site));
 }
 
@@ -78,13 +78,13 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 }
 
 // True if m's gate must be shut in the call, or the signal would end its system calls (preempt.h).
-bool has_gate(const G* g) noexcept { return (g->special.load(detail::relaxed_own) & special::interruptible) != 0; }
+bool has_gate(const G* g) noexcept { return (g->special.load(relaxed_own) & special::interruptible) != 0; }
 
 // Makes m a plain thread. at: the call's caller, for dumps; its frames do not change.
 [[gnu::always_inline]] inline void lend(M* m, G* g, const run_context_t& at) noexcept {
     g->context = at;
-    m->calls.store(m->calls.load(detail::relaxed_own) + 1, detail::relaxed_own);
-    m->in_call.store(true, detail::relaxed_hint);
+    m->calls.store(m->calls.load(relaxed_own) + 1, relaxed_own);
+    m->in_call.store(true, relaxed_hint);
     m->lent_by = g;
     m->g = nullptr;
     g->set_state(g_state::running, g_state::in_call);
@@ -94,14 +94,14 @@ bool has_gate(const G* g) noexcept { return (g->special.load(detail::relaxed_own
                                                  const G* g,
                                                  const call_site& site,
                                                  hand_off when) noexcept {
-    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(detail::relaxed_hint) &&
-           !has_gate(g) && (g->traits & trait::ambient) == 0;
+    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed_hint) && !has_gate(g) &&
+           (g->traits & trait::ambient) == 0;
 }
 
 // at: as for lend. Returns the caller's M, which take_place may change.
 [[gnu::noinline]] M* begin_specially(
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
-    if (m->home->threads_scarce.load(detail::relaxed_hint)) m = take_place(m);
+    if (m->home->threads_scarce.load(relaxed_hint)) m = take_place(m);
     G* g = m->g;
     call = {m, 0, nullptr, nullptr};
     if (is_prepared_specially(m, site, when)) call.began_ns = prepare_special(m, site, when);

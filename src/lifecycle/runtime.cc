@@ -46,7 +46,7 @@ bool is_called_by(const scheduler* s) noexcept {
 }
 
 void await_procs(scheduler& s) {
-    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(detail::relaxed_hint)) {
+    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed_hint)) {
         retire_idle_surplus(s);
         pause_until_ns(os::monotonic_ns() + procs_look_ns);
     }
@@ -84,12 +84,12 @@ private:
 void forget_default_runtime() noexcept {
     default_one = nullptr;
     default_lock.reset_after_fork();
-    main_runs.store(false, detail::relaxed_alone);
+    main_runs.store(false, relaxed_alone);
 }
 
 bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one caller continues
 
-bool main_is_running() noexcept { return main_runs.load(detail::relaxed_hint); }
+bool main_is_running() noexcept { return main_runs.load(relaxed_hint); }
 
 void release_main() noexcept { main_runs.store(false, release); }  // pairs with the exchange
 
@@ -219,7 +219,7 @@ void run_main(const runtime_options& options,
     acquire_first_p(*s, m);
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
-    s->external_spawns.fetch_add(1, detail::relaxed_count);
+    s->external_spawns.fetch_add(1, relaxed_count);
     m->p->now_ns = os::monotonic_ns();
     m->picked = g;  // not queued, and so not stolen: main's first pin is to this thread
     schedule_loop(m);
