@@ -3,7 +3,7 @@
 
 // clang-format off: what looks like an operator is an assembler's prefix
 
-// Separates statements in one line. In Apple's Arm assembler a semicolon begins a comment.
+// In Apple's Arm assembler a semicolon begins a comment.
 #if defined(__APPLE__) && defined(__aarch64__)
 #define WEFT_THEN %%
 #else

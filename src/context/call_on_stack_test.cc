@@ -20,7 +20,6 @@
 namespace weft::detail {
 namespace {
 
-// Another stack, known to sanitizers, and calls on it.
 class other_stack {
 public:
     other_stack() {
@@ -43,7 +42,7 @@ public:
         fiber_.destroy();
     }
 
-    // Calls f() on this stack, leaving its last below_top bytes unused.
+    // Leaves the last below_top bytes of this stack unused.
     template <class F>
     void run(F f, std::size_t below_top = 0) {
         closure<F> c{this, std::move(f)};
@@ -137,7 +136,7 @@ TEST(CallOnStack, KeepsEveryCalleeSavedRegister) {
     }
 }
 
-// With the ABI's stack pointer at a call, a frame address is a frame record below a multiple of 16.
+// At a call, the ABI aligns the stack pointer; a frame address is a frame record below it.
 TEST(CallOnStack, AlignsTheTopDownAndTouchesNothingAboveIt) {
     alignas(16) static std::byte stack[16 * 1024 + 64];
     std::byte* const end = stack + 16 * 1024;

@@ -1,7 +1,7 @@
 // context.cc: a stack's first frame, for all ABIs whose stacks grow downwards.
 //
 //      stack_top, 16-byte aligned ──▶ ┌────────────────────┐
-//                                     │ 0                  │  +24  frame pointer walkers stop here
+//                                     │ 0                  │  +24  ends frame-pointer walks
 //                                     │ run_g_exit         │  +16  where entry returns to
 //                                     │ argument           │  +8
 //                        context.sp ──▶ entry              │  +0   popped by run_context_entry

@@ -1,20 +1,13 @@
-// context.h: saves one stack's registers and resumes another: the contract of each ABI's file.
+// context.h: the contract of each ABI's switch.
 //
-// A context is three words: stack pointer, resume address, frame pointer. Callee-saved registers
-// are on the stack, or dead. Two forms of the switch share this layout and can be mixed:
-//
-//   run_context_switch   Out of line, in assembly, with full unwind information. Pushes the ABI's
-//                        callee-saved registers: an ordinary call. For sanitizers, LTO, other
-//                        languages.
-//   switch_context       Inline where the compiler permits (context_inline.h): only live registers
-//                        are saved, about four times as fast. Elsewhere the first form.
+// A context is three words: stack pointer, resume address, frame pointer. Two forms of the switch
+// share this layout and can be mixed: run_context_switch, and the inline switch_context, which is
+// about four times as fast.
 //
 // To resume a context, put its address in the second argument register and the baton in the third,
-// then jump to pc. The code there loads sp, so either form works.
+// then jump to pc. The code there loads sp.
 //
-// Carried: callee-saved integer registers, sp, fp; on aarch64 d8-d15. Not carried: floating-point
-// control words (per G on request, fp_control.h), signal mask, thread-locals. C++ exception state
-// travels separately (eh_globals.h).
+// C++ exception state and floating-point control are separate: eh_globals.h, fp_control.h.
 //
 // Threads: the owner of both stacks.
 // See:     docs/context_switch.md
@@ -26,7 +19,7 @@
 
 extern "C" {
 
-// Entry functions return to run_g_exit, which the scheduler defines.
+// Entry functions return to the scheduler's run_g_exit.
 
 // The first code of every context. Never called.
 void run_context_entry(void);

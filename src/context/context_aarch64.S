@@ -1,21 +1,7 @@
 // context_aarch64.S: the switch for the AArch64 procedure call standard (Linux, macOS).
 //
-// Frame of a saved context:
-//
-//      +160  CFA: the caller's stack pointer
-//      +144  d14 d15
-//      +128  d12 d13
-//      +112  d10 d11
-//       +96  d8  d9
-//       +80  x27 x28
-//       +64  x25 x26
-//       +48  x23 x24
-//       +32  x21 x22
-//       +16  x19 x20
-// sp ─▶  0  x29 x30        a frame record, for frame-pointer walks
-//
-// d8-d15 are callee-saved in this ABI, so they are carried. The resume points accept an indirect
-// jump under BTI (hint #36, #38).
+// A saved context has a frame of 160 bytes, which the stp instructions below fill. The resume
+// points accept an indirect jump under BTI (hint #36, #38).
 #include "asm_names.h"
 
 WEFT_FUNCTION_BEGIN(run_context_switch)        // x0 from, x1 to, x2 baton
@@ -144,7 +130,7 @@ WEFT_FUNCTION_END(run_call_on_stack)
     .subsections_via_symbols
 #elif defined(__ELF__)
     .section .note.GNU-stack, "", %progbits
-    .section .note.gnu.property, "a"           // BTI: every indirect target above accepts an indirect branch
+    .section .note.gnu.property, "a"           // BTI: every indirect target above accepts it
     .p2align 3
     .long 4, 16, 5
     .asciz "GNU"

@@ -1,10 +1,9 @@
 // context_inline.h: the switch as inline assembly that declares every register clobbered.
 //
-// The compiler then saves only live registers, usually just the frame pointer. The statement must
-// be compiled as part of the code that it leaves. It needs no red zone (nothing is pushed), no
-// sanitizer, and no LTO, which might move it between functions. Those builds and other ABIs use the
-// out-of-line form. rbp cannot be declared clobbered where it is the frame pointer, so the context
-// carries it.
+// The compiler then saves only live registers. The statement pushes nothing, because live values
+// may be in the red zone. LTO might move it between functions, so LTO, sanitizers and other ABIs
+// use the out-of-line form. rbp cannot be declared clobbered where it is the frame pointer, so the
+// context carries it.
 //
 // Threads: as context.h; called only from noinline functions.
 #pragma once
@@ -49,7 +48,7 @@ namespace weft::detail {
     return baton;
 }
 
-// As switch_context, but saves nothing: the context is never resumed.
+// Saves nothing: the context is never resumed.
 [[noreturn, gnu::always_inline]] inline void leave_context(run_context_t* /*from*/, run_context_t* to, void* baton) {
     asm volatile("jmpq *8(%%rsi)" : : "S"(to), "d"(baton) : "memory");
     __builtin_unreachable();

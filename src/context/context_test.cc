@@ -25,7 +25,7 @@ using switch_function = void* (*)(run_context_t*, run_context_t*, void*);
     return switch_context(from, to, baton);
 }
 
-// A second stack beside the thread's own, and switches to it and back.
+// A second stack, and switches to it and back.
 class side {
 public:
     side(switch_function there, switch_function back) : there_(there), back_(back) {
@@ -49,7 +49,7 @@ public:
         run_context_init(&context_, top() - below_top, entry, argument);
     }
 
-    // Switches to the side; returns its answer when it comes back.
+    // Returns the side's answer.
     [[gnu::noinline]] WEFT_NO_SANITIZE void* visit(void* baton) {
         leave_stack(own_fiber_, side_fiber_, false);
         void* answer = there_(&own_, &context_, baton);
@@ -57,7 +57,7 @@ public:
         return answer;
     }
 
-    // Switches from the side; returns the next visit's baton.
+    // Returns the next visit's baton.
     [[gnu::noinline]] WEFT_NO_SANITIZE void* go_back(void* answer) {
         leave_stack(side_fiber_, own_fiber_, false);
         void* baton = back_(&context_, &own_, answer);
@@ -65,7 +65,7 @@ public:
         return baton;
     }
 
-    // Called first by an entry function.
+    // By an entry function.
     [[gnu::always_inline]] WEFT_NO_SANITIZE void arrive() { arrive_on_stack(side_fiber_); }
 
     [[nodiscard]] std::byte* top() const { return stack_.get() + stack_size; }
@@ -100,7 +100,7 @@ std::string names_of(uint64_t changed) {
     return names;
 }
 
-// Both forms of the switch in both directions: they share one layout and may be mixed.
+// For both directions.
 struct forms {
     const char* name;
     switch_function there;
@@ -173,8 +173,7 @@ TEST_P(ContextSwitch, StartsTheEntryWithItsArgumentAndTheFirstBaton) {
     EXPECT_EQ(seen_baton, &baton);
 }
 
-// A function's frame address is a frame record below the caller's stack pointer, which the ABI
-// aligns.
+// A frame address is a frame record below the caller's stack pointer, which the ABI aligns.
 TEST_P(ContextSwitch, AlignsTheStackOfTheEntryForEveryTop) {
     for (std::size_t below = 0; below < 33; ++below) {
         side one(GetParam().there, GetParam().back);
@@ -277,10 +276,9 @@ TEST(ContextInit, RoundsTheTopDownTo16Bytes) {
     EXPECT_EQ(exact.fp, nullptr);
 }
 
-// Tests the check: a lost register must be detected.
 TEST(KeptRegisters, ALostRegisterIsNoticed) {
     EXPECT_EQ(weft_keep_registers(1, [](void*) {}, nullptr), 0U);
-    // The callee preserves it on its stack, so changing that changes the register.
+    // The callee saves the frame pointer on its stack.
     const uint64_t changed = weft_keep_registers(
         seed_here,
         [](void*) {

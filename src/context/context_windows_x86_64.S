@@ -1,16 +1,8 @@
-// context_windows_x86_64.S: the out-of-line switch for Windows: its calling convention and thread
-// information block (TIB).
+// context_windows_x86_64.S: the out-of-line switch for Windows.
 //
-// Differences from the System V convention (context_x86_64.S):
+// For its convention, and the thread information block (TIB) at gs, see docs/context_switch.md.
 //
-//   - Arguments are in rcx, rdx, r8. Above the return address are 32 bytes of shadow space, owned
-//     by the callee.
-//   - rdi, rsi and xmm6 to xmm15 are also callee-saved, besides rbx, rbp and r12 to r15.
-//   - The TIB, at gs, has the current stack's bounds, which stack probes and exception dispatch
-//     read. They change with the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack
-//     (+0x1478).
-//
-// A new context's lower bound is unknown to run_context_init. StackLimit is 0, so probes touch
+// run_context_init does not know a new context's lower bound. StackLimit is 0, so probes touch
 // nothing: the stack's pages must exist, or a fault handler make them. DeallocationStack is 0, so a
 // thread that ends there does not free the stack.
 //
@@ -30,11 +22,10 @@
 //     +160  DeallocationStack
 //  sp ─▶ 0  xmm6 to xmm15
 //
-// The unwind directives (.seh_…) exist for COFF only, not in the ELF object that tests run on Linux
-// with their own TIB.
+// The unwind directives (.seh_…) exist for COFF only, not in the ELF object that tests run on
+// Linux.
 //
-// See: context.h; "x64 calling convention" and "x64 exception handling" in Microsoft's compiler
-// documentation.
+// See: "x64 calling convention" and "x64 exception handling" in Microsoft's documentation.
 #include "asm_names.h"
 
 #if defined(_WIN32)
@@ -131,8 +122,7 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rcx from, rdx to, r8 baton
     WEFT_SEH(.seh_endproc)
 WEFT_FUNCTION_END(run_context_switch)
 
-// A stack's first frame; for sp see context.cc. The unwinder reads the zero above run_g_exit as the
-// return address.
+// For sp see context.cc. The unwinder reads the zero above run_g_exit as the return address.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resumer's baton
     WEFT_SEH(.seh_proc run_context_entry)
     endbr64
@@ -155,8 +145,7 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resume
 WEFT_FUNCTION_END(run_context_entry)
 
 // See call_on_stack.h. While the function runs, the bounds cover all addresses, because an
-// exception that leaves it passes frames on both stacks. It leaves the bounds that wide until the
-// thread's next context switch.
+// exception that leaves it passes frames on both stacks. Such an exception leaves them that wide.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argument
     WEFT_SEH(.seh_proc run_call_on_stack)
     endbr64

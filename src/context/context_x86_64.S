@@ -1,19 +1,8 @@
 // context_x86_64.S: the out-of-line switch for the System V ABI (Linux, macOS).
 //
-// Frame of a context saved here (the inline form saves no registers and has its own pc):
-//
-//      +56  CFA: the caller's stack pointer
-//      +48  return address
-//      +40  rbp
-//      +32  rbx
-//      +24  r12
-//      +16  r13
-//       +8  r14
-//  sp ─▶ 0  r15
-//
-// Both stacks have this layout, so the frame description stays valid while rsp changes. The last
-// jump is pop + jmp, not ret: after a switch the return predictor is always wrong, the indirect one
-// often right. (Hardware shadow stacks would need ret; no property note claims support.)
+// Frame of a saved context: docs/context_switch.md. Both stacks have this layout, so the frame
+// description stays valid while rsp changes. The last jump is pop + jmp, not ret, whose prediction
+// is always wrong after a switch. (Hardware shadow stacks would need ret.)
 #include "asm_names.h"
 
 WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
@@ -71,7 +60,7 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_switch)
 
-// A stack's first frame; for sp see context.cc. The undefined return address ends all unwinds.
+// For sp see context.cc. The undefined return address ends all unwinds.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resumer's baton
     .cfi_startproc
     .cfi_undefined %rip
@@ -89,8 +78,8 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resum
 WEFT_FUNCTION_END(run_context_entry)
 
 // See call_on_stack.h. The frame record is on the caller's stack and rbp points to it, so unwinders
-// and frame-pointer walks cross over. Not a signal frame, though debuggers would prefer it:
-// unwinders would then search handlers at the caller's pc instead of before it.
+// cross over. Not a signal frame: unwinders would search handlers at the caller's pc instead of
+// before it.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rdi top, rsi function, rdx argument
     .cfi_startproc
     endbr64

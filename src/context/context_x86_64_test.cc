@@ -1,7 +1,6 @@
 // context_x86_64_test.cc: checks the assembly's unwind information at each instruction.
 //
-// A debugger, profiler or crash report may stop a thread anywhere. The test single-steps a round
-// trip through the switch, and the trap handler unwinds the stack at each instruction.
+// The test single-steps a round trip through the switch, and the trap handler unwinds each time.
 #include <ucontext.h>
 
 #include <csignal>
@@ -18,7 +17,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr int64_t trap_flag = 0x100;  // single-step mode, in the flags register
+constexpr int64_t trap_flag = 0x100;  // single-step mode
 constexpr std::size_t stack_size = 64 * 1024;
 
 struct {

@@ -4,7 +4,7 @@
 // clang-format off: assembly to the end
 #if defined(__ELF__)
     .section .note.GNU-stack, "", %progbits    // no executable stack
-    .section .note.gnu.property, "a"           // IBT: indirect jump targets start with endbr64
+    .section .note.gnu.property, "a"           // IBT: indirect targets start with endbr64
     .p2align 3
     .long 4, 16, 5
     .asciz "GNU"

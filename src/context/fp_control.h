@@ -1,7 +1,7 @@
 // fp_control.h: the floating-point control words: rounding mode, exception masks, flush to zero.
 //
-// ABIs make them callee-saved, but programs rarely change them, and carrying them would double a
-// switch's cost. Only Gs with own_fp_control carry them; others run with the default.
+// Only Gs with own_fp_control carry them: it would double a switch's cost. Others run with the
+// default.
 //
 // Threads: the running thread.
 #pragma once

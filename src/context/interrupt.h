@@ -1,15 +1,12 @@
 // interrupt.h: diverts an interrupted green thread to other code and resumes it unchanged.
 //
-// A signal handler has stopped a green thread between two instructions. The handler resumes it in
-// run_interrupt_entry, on its own stack. That calls the scheduler's run_interrupted(), then resumes
-// the interrupted code with all registers and flags restored.
+// A signal handler has stopped a green thread between two instructions, and resumes it in
+// run_interrupt_entry, on its own stack. That calls run_interrupted(), then restores all registers.
 //
 //   x86-64    The handler skips the red zone, pushes the interrupted pc and returns to
-//             run_interrupt_entry, which saves and restores all state. By then the handler has
-//             ended, on its alternate stack.
-//   others    No register is free for the final jump. So the handler calls run_interrupt_entry,
-//             which is run_interrupted. The interrupted state is in the kernel's signal frame on
-//             the green thread's stack: such a handler has no alternate stack.
+//             run_interrupt_entry.
+//   others    No register is free for the final jump. So the handler calls run_interrupt_entry, and
+//             runs on the green thread's stack itself.
 // See: os/interrupt_signal.h for the handler's part
 #pragma once
 
@@ -24,13 +21,13 @@ void run_interrupt_entry(void);
 // The scheduler's. May switch; returns on the same thread.
 void run_interrupted(void);
 
-// x86-64: the method of save_vectors_x86_64.h: 0 FXSAVE, 1 XSAVE, 2 XSAVEC.
+// The method of save_vectors_x86_64.h: 0 FXSAVE, 1 XSAVE, 2 XSAVEC.
 extern uint32_t run_vector_form;
 }
 
 namespace weft::detail {
 
-// Stack, in bytes, for an interruption and the scheduler's work in it.
+// Stack for an interruption and the scheduler's work in it.
 inline constexpr std::size_t interruption_room = 12 * 1024;
 
 }  // namespace weft::detail

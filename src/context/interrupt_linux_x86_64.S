@@ -1,7 +1,7 @@
 // interrupt_linux_x86_64.S: see interrupt.h.
 //
 // At entry (rsp) is the interrupted pc, and 8(rsp) to 136(rsp) the red zone of the interrupted
-// function, whose stack pointer is rsp + 136. All registers and flags are live.
+// function. All registers and flags are live.
 #include "asm_names.h"
 #include "save_vectors_x86_64.h"
 

@@ -1,5 +1,4 @@
-// kept_registers_aarch64_test.cc: the callee-saved registers of the AArch64 ABI: x19 to x29, low
-// halves d8 to d15.
+// kept_registers_aarch64_test.cc: the callee-saved registers of the AArch64 ABI.
 #include "context/kept_registers.h"
 
 extern "C" const char* const weft_kept_register_names =

@@ -1,7 +1,4 @@
-// kept_registers_x86_64_test.cc: the callee-saved registers of the System V ABI: rbx, rbp, r12 to
-// r15.
-//
-// (A changed rsp would be obvious; floating-point control words are carried on request only.)
+// kept_registers_x86_64_test.cc: the callee-saved registers of the System V ABI.
 #include "context/kept_registers.h"
 
 extern "C" const char* const weft_kept_register_names = "rbx rbp r12 r13 r14 r15";

@@ -1,11 +1,10 @@
 // preempt_word.h: the per-thread word that instrumented code reads: all ones make it call
 // run_preempt_hook, 0 does not.
 //
-// On x86-64 with glibc it is fs:0x70, reserved for split stacks and otherwise unused. GCC's
-// split-stack prologues compare the stack pointer with it: all ones always take the slow path, 0
-// never. Elsewhere it is a thread-local of the library.
+// On x86-64 with glibc it is fs:0x70, reserved for split stacks. GCC's split-stack prologues
+// compare the stack pointer with it. Elsewhere it is a thread-local of the library.
 //
-// Threads: the thread takes the address; any thread may access the word while the owner lives.
+// Threads: any, while the owner lives. Only the owner takes the address.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ namespace weft::detail {
     static_assert(sizeof(atomic<uintptr_t>) == sizeof(uintptr_t));
 #if defined(WEFT_SPLIT_STACK_WORD)
     uintptr_t block = 0;
-    asm volatile("movq %%fs:0, %0" : "=r"(block));  // volatile: differs after a switch to another thread
+    asm volatile("movq %%fs:0, %0" : "=r"(block));  // volatile: differs after a switch
     return reinterpret_cast<atomic<uintptr_t>*>(block + 0x70);
 #else
     return reinterpret_cast<atomic<uintptr_t>*>(&run_preempt_word);

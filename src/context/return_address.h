@@ -3,8 +3,7 @@
 
 namespace weft::detail {
 
-// Strips the signature that AArch64 puts into the upper bits (-mbranch-protection). Elsewhere
-// returns address.
+// Strips the signature that AArch64 puts into the upper bits (-mbranch-protection).
 [[nodiscard]] inline const void* strip_signature(const void* address) noexcept {
 #if defined(__aarch64__)
     register const void* signed_address asm("x30") = address;

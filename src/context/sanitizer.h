@@ -1,12 +1,7 @@
 // sanitizer.h: tells AddressSanitizer, ThreadSanitizer and Valgrind about stacks.
 //
-// Each stack has a fiber record. Call leave_stack() last before a switch, arrive_on_stack() first
-// after it, on the new stack. Without sanitizers all is empty. Rules (docs/sanitizers.md):
-//
-// - Code between leave_stack() and the switch is not instrumented; else ThreadSanitizer's shadow
-//   call stack underflows.
-// - All stacks except dying ones pass a place to save fake frames.
-// - A fiber is destroyed only when no thread runs on it.
+// Call leave_stack() last before a switch, arrive_on_stack() first after it, on the new stack. For
+// the rules see docs/sanitizers.md.
 //
 // Threads: the owner of the stack.
 #pragma once
@@ -58,18 +53,16 @@
 namespace weft::detail {
 
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
-// Each G has its own fiber, so no stack passes from one G to the next without a switch.
+// Each G has its own fiber, so no stack passes to another G without a switch.
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
 #if defined(WEFT_TSAN)
-// ThreadSanitizer holds a signal with the thread's current fiber until it calls a known function
-// (os/late_handlers.h). But that green thread may park to wait for the signal. And a fiber is
-// current while it is made or destroyed, and keeps signals that arrive then. So pending signals are
-// delivered first, later ones blocked until the change is over. Most Ms have no signals and skip
-// the calls.
+// A fiber keeps the signals that arrive while it is current, made or destroyed, but its green
+// thread may park to wait for one. So pending signals are delivered first, and later ones blocked
+// until the change is over. Ms that block signals skip this.
 class tsan_change {
 public:
     [[gnu::noinline]] WEFT_NO_SANITIZE tsan_change() {
@@ -104,7 +97,7 @@ private:
 }
 #endif
 
-// Non-heap memory that may hold the only pointer to heap memory, for LeakSanitizer to scan.
+// Non-heap memory that may hold the only pointer to heap memory.
 inline void may_hold_pointers([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size) {
 #if defined(WEFT_ASAN)
     __lsan_register_root_region(begin, size);
@@ -130,7 +123,7 @@ struct fiber {
     unsigned valgrind_id = 0;
 #endif
 
-    // Describes a G's stack, once, when first bound.
+    // Once, when a G's stack is first bound.
     void create([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
 #if defined(WEFT_ASAN)
         low = stack_low;
@@ -145,7 +138,7 @@ struct fiber {
 #endif
     }
 
-    // Called before the memory is unmapped.
+    // Before the memory is unmapped.
     void destroy() {
 #if defined(WEFT_ASAN)
         if (low != nullptr) {
@@ -158,7 +151,7 @@ struct fiber {
 #endif
     }
 
-    // begin_g: a G starts on the stack. end_g: it has left for ever (call from another stack).
+    // begin_g: a G starts on the stack. end_g: it has left (call from another stack).
     void begin_g() {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -179,8 +172,7 @@ struct fiber {
 #endif
     }
 
-    // Around a call from g's stack that runs on this one. ThreadSanitizer's fiber is the G's on any
-    // stack.
+    // Around a call from g's stack that runs on this one. TSan's fiber is the G's on any stack.
     void begin_part_of([[maybe_unused]] fiber& g) {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -199,7 +191,7 @@ struct fiber {
 #endif
     }
 
-    // Describes the calling thread's own stack.
+    // For the calling thread's own stack.
     void adopt_thread([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
 #if defined(WEFT_ASAN)
         low = stack_low;
@@ -211,7 +203,7 @@ struct fiber {
     }
 };
 
-// Call directly before a switch.
+// Directly before a switch.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from,
                                                                 [[maybe_unused]] fiber& to,
                                                                 [[maybe_unused]] bool dying) {
@@ -223,16 +215,14 @@ struct fiber {
 #endif
 }
 
-// Reports an acquire load of word by uninstrumented code: what was released to it happens before
-// later code.
+// Reports an acquire load of word by uninstrumented code.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const void* word) {
 #if defined(WEFT_TSAN)
     __tsan_acquire(const_cast<void*>(word));
 #endif
 }
 
-// leave_stack_for_call: directly before a call on another stack. return_to_stack: directly after
-// it, on the caller's.
+// Called directly before a call on another stack; return_to_stack directly after it.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack_for_call([[maybe_unused]] fiber& from,
                                                                          [[maybe_unused]] fiber& to) {
 #if defined(WEFT_ASAN)
@@ -247,7 +237,7 @@ struct fiber {
 #endif
 }
 
-// Call directly after a switch, on the new stack.
+// Directly after a switch, on the new stack.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void arrive_on_stack([[maybe_unused]] fiber& self) {
 #if defined(WEFT_ASAN)
     __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);

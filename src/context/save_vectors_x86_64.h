@@ -1,18 +1,15 @@
 // save_vectors_x86_64.h: for assembly: saves and restores all vector and x87 registers on the
 // stack.
 //
-// For code interrupted where the compiler expects no call: any register may be live, to its full
-// width. run_vector_form (vector_state_x86_64.cc) selects XSAVEC if available, else XSAVE, else
-// FXSAVE. The area is below rsp, which the macros leave 64-byte aligned, so their users need a
-// frame pointer.
+// Any register may be live, to its full width. The area is below rsp, which the macros leave
+// 64-byte aligned, so their users need a frame pointer.
 //
-// Not saved: AMX tiles and protection keys. Both stay in the thread, as does an interrupted green
-// thread.
+// AMX tiles and protection keys are not saved: they stay in the thread, like the green thread.
 #pragma once
 
 // clang-format off: assembly to the end
 
-#define WEFT_VECTORS_MASK 0xe7   // x87, SSE, AVX, three parts of AVX-512: at most 2,688 bytes in either layout
+#define WEFT_VECTORS_MASK 0xe7   // x87, SSE, AVX, three parts of AVX-512: at most 2,688 bytes
 #define WEFT_VECTORS_SIZE 2752
 
 // Clobbers rax, rcx, rdx, flags.
@@ -43,7 +40,7 @@
 93:
 .endm
 
-// Requires: rsp as weft_save_vectors left it. Clobbers rax, rcx, rdx, flags.
+// Requires: rsp as weft_save_vectors left it. Clobbers the same.
 .macro weft_restore_vectors
     movq run_vector_form@GOTPCREL(%rip), %rcx
     movl (%rcx), %ecx

@@ -1,5 +1,4 @@
-// this_thread.cc: see this_thread.h. Contains nothing else, so that nothing is inlined together
-// with the accessor.
+// this_thread.cc: see this_thread.h. Alone, so that nothing is inlined with the accessor.
 #include "context/this_thread.h"
 
 namespace weft::detail {
@@ -7,7 +6,7 @@ namespace weft::detail {
 #if defined(__x86_64__) && defined(__ELF__)
 
 extern "C" {
-// used: the optimiser does not see the assembly's reads.
+// used: the assembly reads it
 [[gnu::used, gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread =
     nullptr;
 }
@@ -26,12 +25,12 @@ namespace {
 }  // namespace
 
 [[gnu::noinline]] void* this_thread() noexcept {
-    asm volatile("");  // as below
+    asm volatile("");  // as above
     return slot;
 }
 
 [[gnu::noinline]] void set_this_thread(void* value) noexcept {
-    asm volatile("");  // prevents folding into another call
+    asm volatile("");  // as above
     slot = value;
 }
 

@@ -1,9 +1,8 @@
 // this_thread.h: a per-thread pointer that stays correct after a switch.
 //
-// A function may start on one thread and resume on another. Compilers compute a thread-local's
-// address once per function (on AArch64 even in executables) and would then read the old thread's.
-// This accessor is opaque: on x86-64 a volatile load relative to the thread pointer, neither cached
-// nor merged; elsewhere a noinline function.
+// Compilers compute a thread-local's address once per function (on AArch64 even in executables),
+// and would read the old thread's after a switch. This accessor is opaque: on x86-64 a volatile
+// load, elsewhere a noinline function.
 //
 // Threads: any thread. See: docs/context_switch.md
 #pragma once
@@ -12,10 +11,10 @@ namespace weft::detail {
 
 #if defined(__x86_64__) && defined(__ELF__)
 
-// Not mangled, because assembly uses it. In the static TLS block, so two instructions reach it.
+// Not mangled, because assembly uses it.
 extern "C" [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread;
 
-// The value set by the calling thread; initially nullptr.
+// Initially nullptr.
 [[nodiscard, gnu::always_inline]] inline void* this_thread() noexcept {
     void* value = nullptr;
     asm volatile("movq run_this_thread@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(value) : : "memory");

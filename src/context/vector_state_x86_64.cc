@@ -21,6 +21,6 @@ uint32_t find_form() noexcept {
 }  // namespace
 
 extern "C" {
-// used: assembly reads it, also in other modules.
+// used: by assembly, also in other modules
 [[gnu::used, gnu::visibility("default")]] uint32_t run_vector_form = find_form();
 }

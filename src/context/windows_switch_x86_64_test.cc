@@ -1,8 +1,6 @@
 // windows_switch_x86_64_test.cc: the switch for Windows, tested on Linux.
 //
-// The compiler supports Windows' calling convention here too (ms_abi), and Linux user code does not
-// need gs. So the file is assembled as an ELF object with its own names, and gs points to the
-// test's thread information block (TIB).
+// gs points to the test's TIB; see docs/context_switch.md.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,7 +27,7 @@ void weft_windows_entry();
 namespace weft::detail {
 namespace {
 
-// Callee-saved registers: rbx, rbp, rdi, rsi, r12 to r15, xmm6 to xmm15.
+// rbx, rbp, rdi, rsi, r12 to r15, xmm6 to xmm15.
 struct kept_registers {
     uint64_t integers[8];
     uint64_t vectors[10][2];
@@ -38,8 +36,7 @@ struct kept_registers {
 }  // namespace
 }  // namespace weft::detail
 
-// Loads the registers, switches, and stores their values on return in the same place. Returns the
-// baton.
+// Loads the registers, switches, and stores their values on return in the same place.
 extern "C" void* weft_windows_switch_and_look(run_context_t* from,
                                               run_context_t* to,
                                               void* baton,
@@ -167,7 +164,7 @@ protected:
     void* batons_[2] = {};
     void* arguments_[2] = {};
 
-    // The other context's function: overwrites all registers and switches back, twice.
+    // Overwrites all registers and switches back, twice.
     [[gnu::ms_abi]] static void overwrite(void* argument, void* baton) {
         auto& t = *static_cast<WindowsSwitch*>(argument);
         for (int i = 0; i < 2; ++i) {

@@ -16,12 +16,12 @@ namespace {
 constexpr int64_t shortest_pause_ns = 1'000'000;
 constexpr int64_t longest_pause_ns = 50'000'000;
 
-// A process that the system forgets at once still takes microseconds before it reports its status,
-// and may have no CPU during that time.
+// A process that the system forgets at once reports its status only microseconds later, or later
+// still if it has no CPU.
 constexpr int64_t last_moments_pause_ns = 50'000;
 constexpr int64_t last_moments_ns = 500'000'000;
 
-// Waits for a time, not for an event. Returns false if the call must stop; result says why.
+// Returns false if the call must stop; result says why.
 bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexcept {
     using how = io_result::how;
     poll_side nobody;
@@ -87,7 +87,7 @@ io_result child::wait(exit_status& status, int64_t deadline_ns) noexcept {
     if (descriptor_.fd() < 0) return wait_by_looking(status, deadline_ns);
     const fd_use use(descriptor_.desc(), descriptor_.generation());
     if (!use.entered()) return {-1, 0, io_result::how::closed};
-    // A call whose deadline has passed still checks once.
+    // Even after its deadline a call checks once.
     if (const ssize_t result = look(status); result != -EAGAIN) {
         if (result < 0) return {-1, static_cast<int>(-result), io_result::how::failed};
         return {};
@@ -109,8 +109,7 @@ io_result child::wait_by_looking(exit_status& status, int64_t deadline_ns) noexc
 
 int child::kill(int signal) noexcept {
     lock_.lock();
-    // Without a descriptor there is only the number, which may be reused once another caller has
-    // taken the status.
+    // The number may be reused once another caller has taken the status.
     if (!reaped_ && descriptor_.fd() < 0) static_cast<void>(look_locked());
     int result = has_ended_locked() ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
     if (descriptor_.fd() >= 0 && (result == -EPERM || result == -ENOSYS)) {

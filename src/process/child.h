@@ -1,28 +1,22 @@
 // child.h: a started program: several callers may wait for it, and it is reaped exactly once.
 //
-// Problem. The system keeps a program's exit status, and its number, until the process asks for it
-// (waitid). Several callers may wait. Another part of the process, which handles SIGCHLD, may ask
-// first. And some caller must ask.
+// Another part of the process may ask for the status first (waitid).
 //
 //   W1  look, without making the system forget
 //   W2  store the status, under lock
 //   W3  make the system forget, under lock
 //
-// If the system has already forgotten at W1, the caller uses the stored status. If no status is
-// stored, another part of the process has asked. Newer systems still tell the descriptor's owner
-// (process_recall), but a moment later than they forget, so the caller retries for that moment. On
+// If the system has forgotten at W1, the caller uses the stored status. Without one, newer systems
+// still tell the descriptor's owner (process_recall), but a moment later, so the caller retries. On
 // other systems the status is lost.
 //
-// Without process descriptors (before Linux 5.4, or forbidden), waiting means polling with pauses
-// of 1 to 50 ms. Unlike a blocking waitid, that can be interrupted like any other wait. Signals are
-// sent by number, under lock, until the system is made to forget. So are they with a descriptor if
-// a system call filter refuses pidfd_send_signal, as older container filters do.
+// Without a descriptor, or if a system call filter refuses pidfd_send_signal, signals are sent by
+// number, under lock, until W3.
 //
-// A program that leads a process group is not forgotten (W3) before leave(). Until then its number
-// means that group, which may outlive the program, and no other process gets the number.
+// A program that leads a process group is not forgotten (W3) before leave(), because the group may
+// outlive it.
 //
-// Invariants: H1. The number means this program, and the group that it leads, until W3; reaped_
-//                 tells.
+// Invariants: H1. The number means this program, and the group that it leads, until W3 (reaped_).
 // Locks:      lock_ (leaf; non-blocking system calls are made under it).
 // Threads:    any thread.
 // See:        docs/processes.md
@@ -40,22 +34,19 @@ namespace weft::detail {
 
 class child {
 public:
-    // descriptor: of the process; empty if the system has none. leads_group: it has its own process
-    // group.
+    // descriptor: of the process; empty if the system has none.
     child(int pid, fd_handle descriptor, bool leads_group) noexcept;
 
-    // Waits for its end until deadline_ns; fills status if the result is done. failed with ECHILD:
-    // the status is lost.
+    // Fills status if the result is done. failed with ECHILD: the status is lost.
     [[nodiscard]] io_result wait(exit_status& status, int64_t deadline_ns) noexcept;
 
     // Returns 0 or an errno value; ESRCH: it has ended.
     [[nodiscard]] int kill(int signal) noexcept;
 
-    // The same for all processes of the group that it leads. ESRCH: no process is left; EINVAL: it
-    // leads no group.
+    // For the group that it leads. ESRCH: no process is left; EINVAL: it leads no group.
     [[nodiscard]] int kill_group(int signal) noexcept;
 
-    // Gives up the status: the system is made to forget the program when it ends.
+    // Gives up the status: the system forgets the program when it ends.
     void leave() noexcept;
 
 private:

@@ -28,7 +28,7 @@ using net::detail::throw_result;
 
 constexpr int largest_signal = 64;
 
-// Describes an invalid command or option; nullptr if all is valid.
+// Returns nullptr if all is valid.
 const char* mistake_in(const std::vector<std::string>& command, const process_options& options) noexcept {
     const auto has_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
     if (command.empty() || command[0].empty()) return " (the command is empty: its first word must name a program)";
@@ -71,7 +71,6 @@ os::group_kind kind_of(process_group group) noexcept {
     }
 }
 
-// A list of strings in the system's form.
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     std::vector<char*> all;
     all.reserve(strings.size() + 1);
@@ -80,7 +79,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     return all;
 }
 
-// Closes its descriptor in the end.
 class owned_fd {
 public:
     owned_fd() noexcept = default;
@@ -97,12 +95,12 @@ public:
     int fd = -1;
 };
 
-// One of the three standard descriptors: the program's end, and ours.
+// The program's end, and ours.
 struct standard {
     owned_fd theirs;
     owned_fd ours;
 
-    // Returns the value for the request; result: 0, or minus errno's value.
+    // Returns the value for the request. result: 0, or minus errno's value.
     [[nodiscard]] int make(stdio what, bool program_reads, int& result) noexcept {
         result = 0;
         if (what == stdio::inherit) return os::std_inherited;
@@ -280,7 +278,6 @@ bool process::kill_group(int signal) {
 
 namespace {
 
-// Reads to the end.
 std::string all_of(pipe_reader& from) {
     std::string text;
     std::size_t done = 0;
@@ -293,7 +290,7 @@ std::string all_of(pipe_reader& from) {
     return text;
 }
 
-// Ends the program if the caller is interrupted while it communicates with the program.
+// Ends the program if the caller is interrupted.
 class tethered {
 public:
     tethered(process& p, bool leads_group) noexcept : p_(p), leads_group_(leads_group) {}
@@ -338,7 +335,7 @@ process_output run_process(const std::vector<std::string>& command, net::const_b
     scope([&](auto& s) {
         s.go([&] {
             std::error_code ec;
-            if (input.size() != 0) p.in().write_all(input, ec);  // the program need not read all of it
+            if (input.size() != 0) p.in().write_all(input, ec);  // it need not read all of it
             p.in().close();
         });
         s.go([&] { result.err = all_of(p.err()); });

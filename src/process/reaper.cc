@@ -44,7 +44,7 @@ public:
             left_.fetch_sub(1, relaxed_count);
             return -result;
         }
-        static_cast<void>(watch(set));  // without a poller, those in the set are reaped when the next one is added
+        static_cast<void>(watch(set));  // without a poller: reaped when the next one is added
         ready_all(collect());
         return 0;
     }
@@ -62,7 +62,7 @@ public:
 
     bool is_wanted() noexcept override { return left_.load(relaxed) != 0; }  // relaxed: the lock of watch()
 
-    // The set is the parent's. The processes in it are not our children here.
+    // The set is the parent's; its processes are not our children.
     void forget() noexcept override {
         forget_numbers();
         opening_.reset_after_fork();
@@ -90,7 +90,7 @@ private:
     spin_lock opening_;
 };
 
-// Never destroyed: children may outlive all static objects.
+// Not destroyed: children may outlive all static objects.
 reaper& the_reaper() {
     static auto* const it = new reaper;
     return *it;

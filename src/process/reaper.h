@@ -1,15 +1,11 @@
 // reaper.h: reaps programs without waiters, which would otherwise stay zombies.
 //
-// Their descriptors are in a set that becomes readable when one of them has ended. The set is an
-// event source (event_source.h): the polling thread makes the system forget those that have ended.
-// So it needs no thread and no SIGCHLD handler. Without a runtime, the outside poller serves it.
+// Their descriptors are in a set, which is an event source (event_source.h): the polling thread
+// makes the system forget those that have ended. Without descriptors the numbers are checked when
+// another program is started or left.
 //
-// Without descriptors (see child.h) the numbers are kept and checked whenever another program is
-// started or left. Until then a zombie stays.
-//
-// Rejected: Forking twice, so that init reaps. The program would have another parent, and cost two
-//           starts.
-// Rejected: SA_NOCLDWAIT. It affects the whole process, whose other parts also wait for children.
+// Rejected: forking twice, so that init reaps (the program would have another parent); SA_NOCLDWAIT
+// (it affects the whole process).
 //
 // Threads: any thread.
 // See: docs/processes.md
@@ -17,10 +13,10 @@
 
 namespace weft::detail {
 
-// Takes over the child pid. descriptor: that of the child, owned; or -1.
+// Takes over the child pid. descriptor: the child's, owned; or -1.
 void reap_later(int descriptor, int pid) noexcept;
 
-// Checks the children that are known only by number.
+// Checks the children known only by number.
 void reap_known() noexcept;
 
 }  // namespace weft::detail

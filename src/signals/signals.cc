@@ -17,7 +17,7 @@ namespace os = detail::os;
 using detail::signal_source;
 using detail::signal_subscriber;
 
-// The bit mask for a list of signals. Throws if one of them is refused.
+// Throws if one of them is refused.
 uint64_t mask_of(std::span<const int> which, const char* what) {
     if (which.empty())
         throw std::invalid_argument(std::string("weft: signals::") + what +

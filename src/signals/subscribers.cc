@@ -23,7 +23,7 @@ void for_each_signal(uint64_t signals, F f) noexcept {
 constinit atomic<uint64_t> signal_source::pending{0};
 constinit atomic<int> signal_source::event{-1};
 
-// Never destroyed: a handler may run at any time.
+// Not destroyed: a handler may run at any time.
 signal_source& signal_source::the() {
     static auto* const it = new signal_source;
     return *it;
@@ -53,8 +53,7 @@ uint64_t signal_source::all_wanted_locked() const noexcept {
     return all;
 }
 
-// Establishes I1 for these signals. Makes system calls under the lock: they do not block, and are
-// rare.
+// Establishes I1. Its system calls are made under the lock: they do not block, and are rare.
 int signal_source::catch_locked(uint64_t wanted) noexcept {
     int error = 0;
     for_each_signal((caught_ & ~wanted) | (ignored_ & wanted), [&](int signal) { os::release_signal(signal); });
@@ -66,8 +65,8 @@ int signal_source::catch_locked(uint64_t wanted) noexcept {
     return error;
 }
 
-// S3. Takes pending under the lock: otherwise, between taking it and offering the signal, another
-// thread could remove the subscriber.
+// S3. Under the lock, because another thread could remove a subscriber before it is offered the
+// signal.
 void signal_source::deliver_locked() noexcept {
     const uint64_t taken = pending.exchange(0, acquire);  // A1
     if (taken == 0) return;
@@ -102,9 +101,9 @@ void signal_source::remove(signal_subscriber& s) noexcept {
     if (s.linked) {
         signal_subscriber** link = &first_;
         while (*link != &s) link = &(*link)->next;
-        // In this order, so that no signal caught earlier is lost (I2).
+        // In this order, so that no caught signal is lost (I2).
         const uint64_t leaving = std::exchange(s.wanted, 0);
-        static_cast<void>(catch_locked(all_wanted_locked()));  // cannot fail: it only releases signals
+        static_cast<void>(catch_locked(all_wanted_locked()));  // cannot fail: it only releases
         s.wanted = leaving;
         deliver_locked();
         *link = s.next;
@@ -116,7 +115,7 @@ void signal_source::remove(signal_subscriber& s) noexcept {
 int signal_source::take_back(uint64_t signals, bool then_ignored) noexcept {
     int error = 0;
     lock_.lock();
-    static_cast<void>(catch_locked(all_wanted_locked() & ~signals));  // as in remove, and in the same order
+    static_cast<void>(catch_locked(all_wanted_locked() & ~signals));  // in the order of remove
     deliver_locked();
     for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->wanted &= ~signals;
     for_each_signal(signals & ignored_, [](int signal) { os::release_signal(signal); });
@@ -162,7 +161,7 @@ bool signal_source::is_wanted() noexcept {
     return wanted;
 }
 
-// In the child, signals behave as without subscribers; the descriptor is the parent's.
+// In the child of a fork: the descriptor is the parent's.
 void signal_source::forget() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     lock_.reset_after_fork();
     for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->linked = false;

@@ -1,31 +1,24 @@
 // subscribers.h: delivers signals from the handler to the channels of subscribers.
 //
-// Problem. A handler runs between any two instructions. It must take no lock and allocate nothing,
-// so it cannot send to a channel. It must reach a green thread even if every thread of the runtime
-// is asleep, at best in the poller.
+// A handler must take no lock and allocate nothing, so it cannot send to a channel.
 //
 //   S1  the handler sets the signal's bit in pending, and makes the event's descriptor readable
 //   S2  the thread that polls finds the descriptor (event_source.h) and makes it unreadable
 //   S3  under the lock it takes all of pending, and offers each signal to the channel of each
-//       subscriber that wants it. If the channel is full, the signal is dropped for that subscriber
+//       subscriber that wants it; a full channel drops it
 //
-// A signal whose bit is set after S3 has taken pending finds the descriptor unreadable and makes it
-// readable again. So none is lost, except that two signals of a kind between two visits count as
-// one, as in the system.
+// A bit that is set after S3 has taken pending makes the descriptor readable again, so none is
+// lost.
 //
-// Rejected: signalfd. The signal would have to be blocked in every thread, including foreign ones,
-//           and in started programs.
-// Rejected: A pipe with the number. It can be full, and then which signal is dropped is arbitrary.
-// Rejected: A thread in sigwait. It costs a thread, and needs the same blocking.
+// Rejected, besides docs/signals.md: a pipe with the number, which can be full.
 //
 // Invariants: I1. We catch a signal exactly while a linked subscriber wants it.
 //             I2. A signal that was caught while a linked subscriber wanted it is offered to that
 //                 subscriber. So before a subscriber leaves, or wants fewer signals, those are
-//                 released, and then pending is delivered. (golang/go 14571 is the same fault in
-//                 Go.)
+//                 released, and then pending is delivered.
 // Ordering:   R1 (a bit is set) pairs with A1 (pending is taken).
 // Locks:      lock_, then that of a channel; other threads are made ready under it.
-// Threads:    see each.
+// Threads:    add, remove, take_back: any; arrived: the handler; the others: event_source.h.
 // See:        docs/signals.md
 #pragma once
 
@@ -39,12 +32,12 @@
 
 namespace weft::detail {
 
-// Part of a subscription. Guarded by signal_source's lock.
+// Guarded by signal_source's lock.
 class signal_subscriber {
 public:
     signal_subscriber(std::size_t capacity, uint64_t mask) : wanted(mask), channel(capacity) {}
 
-    uint64_t wanted;  // bits of signals, from 0 for signal 1
+    uint64_t wanted;  // bits, from 0 for signal 1
     signal_subscriber* next = nullptr;
     bool linked = false;
     const chan<int> channel;
@@ -54,15 +47,14 @@ class signal_source final : public standing_source {
 public:
     [[nodiscard]] static signal_source& the();
 
-    // Any thread. Returns 0 or an errno value; then nothing has changed.
+    // Returns 0 or an errno value; then nothing has changed.
     [[nodiscard]] int add(signal_subscriber& s) noexcept;
 
-    // Any thread. Delivers what was caught earlier; afterwards s is not touched. Does not close its
-    // channel.
+    // Delivers what was caught earlier; afterwards s is not touched. Does not close its channel.
     void remove(signal_subscriber& s) noexcept;
 
-    // Any thread. Delivers what was caught earlier. Afterwards no subscriber gets these signals;
-    // they are ignored, or handled as before. Returns 0 or an errno value.
+    // Delivers what was caught earlier. Afterwards no subscriber gets these signals; they are
+    // ignored, or handled as before. Returns 0 or an errno value.
     [[nodiscard]] int take_back(uint64_t signals, bool then_ignored) noexcept;
 
     [[nodiscard]] waiter* collect() noexcept override;
@@ -73,7 +65,7 @@ public:
 private:
     signal_source() noexcept : standing_source(source_kind::signals) {}
 
-    // The handler: S1.
+    // S1.
     static void arrived(int signal) noexcept;
 
     [[nodiscard]] int open() noexcept;

@@ -1,24 +1,15 @@
 // grow.cc: commits stacks step by step, from the fault handler.
 //
-// Problem: without overcommit (vm.overcommit_memory=2) the system charges a writable mapping in
-// full. A thousand stacks of 256 KiB would cost 256 MiB and touch 4. So a growing stack is writable
-// only down to the depth used so far. An access below faults. The handler, on the M's alternate
-// signal stack, makes more of it writable, and the instruction runs again.
-//
-// Committing ahead: a system call that writes to an inaccessible page, such as an untouched buffer
-// on the stack, fails with EFAULT instead of faulting. So at least growth_step is committed below a
-// page that faulted. Code compiled with -fstack-clash-protection touches every page of a frame on
-// function entry, which commits its buffers.
+// A growing stack is writable only down to the depth used so far, because without overcommit the
+// system charges the rest in full. On a fault below, the handler commits at least growth_step more:
+// a system call that writes to an uncommitted page fails with EFAULT instead of faulting.
 //
 // While the stack is bound, uncommitted only falls. Two threads may fault in one stack, if the
-// owner has shared a pointer into an untouched frame. Both commit, which is harmless, and lower the
-// word. The later one may find its address committed. If the access would succeed now, it is tried
-// again; otherwise the fault has another cause.
+// owner has shared a pointer into an untouched frame. Both commit, which is harmless. The later one
+// may find its address readable, and tries the access again.
 //
-// Rejected:
-// - MAP_GROWSDOWN: the kernel grows it into the neighbour, and not at all for stacks of other
-//   threads.
-// - userfaultfd: needs a thread that answers, and a process that is allowed to create one.
+// Rejected: MAP_GROWSDOWN (it grows into the neighbour, and not for stacks of other threads);
+// userfaultfd (it needs a thread that answers, and permission).
 #include <algorithm>
 #include <cstdint>
 
@@ -40,7 +31,7 @@ growth stack_pool::grow(stack& s, const void* address, const void* pc) noexcept 
     const uint32_t ahead = faulted - std::min<uint32_t>(faulted, growth_step);
     uint32_t to = ahead;
     if (os::commit_pages(s.low + to, uncommitted - to) != 0) {
-        to = faulted;  // the minimum
+        to = faulted;
         if (os::commit_pages(s.low + to, uncommitted - to) != 0) return growth::refused;
     }
     // release: pairs with the acquire above; relaxed: tried again

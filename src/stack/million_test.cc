@@ -25,10 +25,10 @@
 namespace weft::detail {
 namespace {
 
-// ThreadSanitizer supports at most 8 128 threads, and a fiber counts as one.
+// ThreadSanitizer supports at most 8 128 threads; a fiber counts as one.
 constexpr int most_fibers = 4'000;
 
-// A page of stack, page tables and the G, rounded up.
+// A page of stack, page tables and the G.
 constexpr std::size_t kib_per_g = 6;
 
 std::size_t available_kib() {
@@ -46,7 +46,7 @@ std::size_t mapping_limit() {
     return limit;
 }
 
-// Only one process at a time holds a million stacks, because tests may run in parallel.
+// Only one process at a time holds a million stacks.
 class turn {
 public:
     turn() : fd_(open("/proc/self/exe", O_RDONLY | O_CLOEXEC)) { flock(fd_, LOCK_EX); }
@@ -66,7 +66,6 @@ struct outcome {
     test::resources at_height;
 };
 
-// Starts n Gs, waits until all are parked, samples resources, and releases them.
 outcome park_and_release(runtime& rt, int n) {
     return rt.run([n] {
         outcome seen;
@@ -74,7 +73,7 @@ outcome park_and_release(runtime& rt, int n) {
         wait_group all;
         for (int i = 0; i < n; ++i) all.go([gate] { gate.recv(); });
         test::eventually([&] { return stats().parks >= static_cast<uint64_t>(n); });
-        seen.parked = stats().live - 1;  // without the measuring one
+        seen.parked = stats().live - 1;  // without this one
         seen.at_height = test::resources::now();
         gate.close();
         all.wait();
@@ -126,7 +125,7 @@ TEST_F(MillionParked, FitUnderTheMappingLimitWithAGuardEach) {
 }
 
 TEST_F(MillionParked, FitWithoutGuardRegionsWithOneWarning) {
-    // If too few to reach the system's limit, set a lower one.
+    // Few stacks would not reach the system's limit.
     const bool few = n_ < 100'000;
     refuse_guard_regions_for_test(true, few ? n_ / 10 : -1);
     const test::resources before = test::resources::now();
@@ -139,7 +138,7 @@ TEST_F(MillionParked, FitWithoutGuardRegionsWithOneWarning) {
     expect_all(seen);
     EXPECT_EQ(test::lines_of(said).size(), 1U) << said;
     EXPECT_NE(said.find("canaries of further stacks"), std::string::npos) << said;
-    if (test::built_with_sanitizer) return;  // sanitizer mappings come and go
+    if (test::built_with_sanitizer) return;
     EXPECT_LT(seen.at_height.mappings, mapping_limit());
     if (!few) {
         EXPECT_GT(seen.at_height.mappings, mapping_limit() / 2) << "as long as it lasts, stacks are guarded";

@@ -21,11 +21,10 @@ namespace {
 constexpr std::size_t smallest_large_class = 1024 * 1024;
 constexpr uint32_t first_slab_slots = 256;
 constexpr uint32_t large_class_slots = 16;
-constexpr uint32_t largest_growing_slab_slots = 1024;  // each slot is partly committed when mapped
-constexpr std::size_t largest_counted_slab =
-    64UL * 1024 * 1024;  // of a larger class, where the system charges all of it
+constexpr uint32_t largest_growing_slab_slots = 1024;             // partly committed when mapped
+constexpr std::size_t largest_counted_slab = 64UL * 1024 * 1024;  // of a larger class, where all of it is charged
 
-// Mappings left for the rest of the process when mprotect guards stacks.
+// Left for the rest of the process when mprotect guards stacks.
 constexpr uint64_t mappings_kept_back = 8192;
 
 constinit atomic<bool> region_refused{false};
@@ -43,9 +42,9 @@ int64_t protection_budget() noexcept {
     return limit > mappings_kept_back ? static_cast<int64_t>((limit - mappings_kept_back) / 2) : 0;
 }
 
-// Takes one mprotect guard from the process's budget; false if it is used up.
+// Takes one mprotect guard from the process's budget.
 bool take_protection() noexcept {
-    int64_t left = protections_left.load(relaxed);  // relaxed: only a budget, publishes no data
+    int64_t left = protections_left.load(relaxed);  // relaxed: only a budget
     if (left < 0) {
         int64_t unknown = -1;
         protections_left.compare_exchange_strong(unknown, protection_budget(), relaxed);  // relaxed: as above
@@ -63,7 +62,6 @@ void give_protections_back(int64_t n) noexcept {
     while (left >= 0 && !protections_left.compare_exchange_weak(left, left + n, relaxed)) {}
 }
 
-// Installs the best available guard; canary if all are refused.
 guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
     if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size))
         return guard_kind::region;  // relaxed: set by tests
@@ -97,11 +95,11 @@ std::size_t stack_pool::usable_size(int size_class) const noexcept {
     return smallest_large_class << (2 * (size_class - 1));
 }
 
-// Decommits the unbound stacks of a kept growing slab: each committed range is a mapping.
+// In a kept growing slab, because each committed range is a mapping.
 static void empty_unbound(const slab& s) noexcept {
     for (uint32_t i = 0; i < s.slots; ++i) {
         if (s.is_live(i) && s.record(i)->owner != nullptr) continue;
-        static_cast<void>(os::decommit_pages(s.slot(i), s.stride));  // on failure it costs what it did before
+        static_cast<void>(os::decommit_pages(s.slot(i), s.stride));  // if this fails, it costs what it did before
     }
 }
 
@@ -130,22 +128,21 @@ void stack_pool::keep(const stack& kept) noexcept {
     s->kept = true;
 }
 
-// Bytes at the high end of a growing stack's slot committed when it is mapped; 0 under other
-// policies: all.
+// Of each slot; 0: all.
 uint32_t stack_pool::committed_at_first() const noexcept {
     if (options_.policy != stack_policy::growing) return 0;
     const std::size_t page = os::page_size();
     return static_cast<uint32_t>((stack_initial + page - 1) / page * page);
 }
 
-// An odd number of pages; see the head comment of stack.h.
+// An odd number of pages; see stack.h.
 std::size_t stack_pool::stride_of(int size_class) const noexcept {
     const std::size_t page = os::page_size();
     const std::size_t size = guard_size + usable_size(size_class) + stack_colours * cache_line + sizeof(stack);
     return ((size + page - 1) / page | 1) * page;
 }
 
-// Maps slots, committed as far as a credit needs; may lower slots. nullptr, with errno set: failed.
+// May lower slots. Returns nullptr, with errno set, on failure.
 std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noexcept {
     if (options_.policy != stack_policy::growing)
         return static_cast<std::byte*>(os::map_pages(stride * slots, options_.policy == stack_policy::paged));
@@ -162,7 +159,7 @@ std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noex
     return slots != 0 ? base : nullptr;
 }
 
-// Installs the guards of all slots. False: a slot has only a canary.
+// Returns false if a slot has only a canary.
 bool stack_pool::guard_slots(slab& s) const noexcept {
     bool all = true;
     for (uint32_t i = 0; i < s.slots && all; ++i) {
@@ -173,7 +170,7 @@ bool stack_pool::guard_slots(slab& s) const noexcept {
     return all;
 }
 
-// A description without a mapping; nullptr if out of memory.
+// Returns one without a mapping, or nullptr if out of memory.
 slab* stack_pool::describe_locked(uint8_t size_class, uint32_t slots) noexcept {
     for (slab* s = slabs_.load(relaxed_locked); s != nullptr; s = s->next.load(relaxed_locked)) {
         if (!s->is_mapped() && !s->leaves && s->size_class == size_class && s->slots == slots) return s;
@@ -207,7 +204,7 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
     std::fill_n(s->guards.get(), slots, guard_kind::missing);
     s->base.store(base, release);  // R2
     if (options_.policy != stack_policy::growing) {
-        // Only where needed: it slows page faults of the whole mapping.
+        // Only where needed: it slows page faults of the slab.
         const bool regions =
             !region_refused.load(relaxed) && os::guard_region(base, guard_size);  // relaxed: set by tests
         if (!regions && !write_protection_refused.load(relaxed)) {                // relaxed: set by tests
@@ -227,7 +224,7 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
     return 0;
 }
 
-// Carves the lowest blank slot, of the oldest slab that has one, to keep stacks in use together.
+// The lowest blank slot, of the oldest slab that has one, to keep stacks in use together.
 stack* stack_pool::carve_locked(int size_class) noexcept {
     slab* s = shelves_[size_class].carving;
     while (s != nullptr && !(s->size_class == size_class && s->has_blank())) s = s->next.load(relaxed_locked);
@@ -255,7 +252,6 @@ stack* stack_pool::carve_locked(int size_class) noexcept {
     return made;
 }
 
-// Class 0 slots that are neither credited nor reserved.
 uint64_t stack_pool::spare_locked() const noexcept {
     const uint64_t promised = credits_ + options_.cache_reserve;
     return shelves_[0].slots > promised ? shelves_[0].slots - promised : 0;
@@ -299,7 +295,6 @@ void stack_pool::unreserve(uint32_t n) noexcept {
     lock_.unlock();
 }
 
-// Takes from the oldest slab that has any: stacks in use gather in few slabs, and others can go.
 stack* stack_pool::pop_retired_locked(int size_class) noexcept {
     shelf& all = shelves_[size_class];
     if (all.retired == 0) return nullptr;

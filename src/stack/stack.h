@@ -1,45 +1,24 @@
 // stack.h: the stack of a green thread, and the pool that supplies it.
 //
-// A slab is one large sparse mapping of equal slots. The kernel commits pages on first touch, so a
-// stack costs one page until its G calls deeper. An odd number of pages per slot spreads stacks
-// over all TLB sets; shifts by cache lines spread their tops over all cache sets.
+// A slab is one sparse mapping of equal slots; the kernel commits pages on first touch. An odd
+// number of pages per slot, and colours, spread stacks over TLB and cache sets.
 //
 //   slot:  low address                                                                 high address
 //          │ guard (64 KiB) │ usable (256 KiB) …………………………………… │ stack record │ colour (0-15 lines) │
 //                           low                                  ▲ first sp
 //
-// Guards, in order of preference:
-//
-// - MADV_GUARD_INSTALL (Linux 6.13): no memory, no mapping. A million fit under the default limit
-//   of 65 530 mappings.
-// - userfaultfd write protection: the same for writes, if permitted.
-// - mprotect: two mappings each, as far as the limit allows.
-// - canary: the lowest bytes, zero until overrun. Each switch checks them without touching a new
-//   page. Prints one line on stderr; an error under guard_policy::always.
-//
-// Admission: a G must find a stack at its first run, when failure can no longer be reported. So
-// starting a G takes a credit, in a call that can throw, and that call maps slabs.
-//
-// Policies beside `paged`, with the same slots, records, pool and credits (docs/stacks.md):
-//
-//   fixed     the system charges the whole slab, so every mapped page can be touched.
-//   growing   reserved without access. The highest stack_initial bytes of a slot are committed with
-//             the slab, more by the fault handler (grow.cc), down to low. The guard is never
-//             committed.
-//
-// Rejected: one mmap per stack (two mappings each, 5 us, a limit at 32 000); malloc (no guard);
-// segmented stacks (hot split); copying (no stack maps in C++); unmapping on the hot path (TLB
-// shootdowns; trim() does it for the monitor).
+// A G must find a stack at its first run, when failure can no longer be reported. So starting a G
+// takes a credit, in a call that can throw, and that call maps slabs.
 //
 // Invariants: I1. credits issued + reserve for caches <= slots mapped.
 //             I2. A stack is in one place: bound to a G, in a P's cache, in the depot, in its
 //                 slab's retired list, or being trimmed. A slot without a record is blank.
-//             I3. A stack grows only while bound, in pages below those its frames use. Only retired
+//             I3. A stack grows only while bound, below the pages its frames use. Only retired
 //                 stacks are trimmed.
 // Locks:      pool lock (leaf).
 // Threads:    reserve: a thread that may throw. take, give: an M with a P. find, grow: a signal
 //             handler. trim: a monitor.
-// See:        docs/stacks.md
+// See:        docs/stacks.md: guards, policies, rejected designs
 #pragma once
 
 #include <cstddef>
@@ -61,33 +40,32 @@ struct slab;
 
 enum class guard_kind : uint8_t { region, write_protection, protection, canary, missing };
 
-// The record at the top of a stack's slot.
+// The record at the top of a slot.
 struct alignas(64) stack {
-    stack* next = nullptr;     // Guarded by the list it is on; if continues: the stack that holds the frames above.
-    stack* behind = nullptr;   // In that list, a stack some places later; see link_ahead.
-    std::byte* low = nullptr;  // Lowest usable byte; usable memory ends at this record.
-    G* owner = nullptr;        // The G it is bound to; for the overflow report.
+    stack* next = nullptr;     // Guarded by the list it is on; if continues: holds the frames above.
+    stack* behind = nullptr;   // Some places later in that list; see link_ahead.
+    std::byte* low = nullptr;  // Lowest usable byte.
+    G* owner = nullptr;        // The G it is bound to.
     std::byte* end = nullptr;  // Of a thread's own stack, outside slabs; nullptr: ends at this record.
-    M* pinned_to = nullptr;    // If the owner is pinned: the only M it runs on.
+    M* pinned_to = nullptr;    // The M to which the owner is pinned.
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
     bool continues = false;           // The owner's frames continue on next; see per_g/big_stack.h.
-    bool measured = false;            // RUN_DEBUG=stack_use: fresh for each owner, and its use is recorded.
-    uint32_t holder = 0;              // The owner as a mutex holder, with trait::recorded; see per_g/inheritance.h.
-    atomic<uint32_t> uncommitted{0};  // Inaccessible bytes from low up; lowered by growth.
+    bool measured = false;            // RUN_DEBUG=stack_use: fresh for each owner; its use is recorded.
+    uint32_t holder = 0;              // The owner as a mutex holder; see per_g/inheritance.h.
+    atomic<uint32_t> uncommitted{0};  // Inaccessible bytes from low up.
     fiber sanitizers;
 
-    // The address of the first frame. Requires: in a slab.
+    // Requires: in a slab.
     [[nodiscard]] void* top() noexcept { return this; }
 
-    // Above all frames.
     [[nodiscard]] const std::byte* high() const noexcept {
         return end != nullptr ? end : reinterpret_cast<const std::byte*>(this);
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(high() - low); }
 
-    // The stack on which the owner's frames continue upwards; nullptr: they begin here.
+    // The stack with the frames above; nullptr: they begin here.
     [[nodiscard]] const stack* continued() const noexcept { return continues ? next : nullptr; }
 
     [[nodiscard]] bool holds(const void* address) const noexcept { return address >= low && address < high(); }
@@ -103,30 +81,28 @@ inline constexpr std::size_t stack_initial = 8 * 1024;  // committed bytes of a 
 inline constexpr std::size_t growth_step = 64 * 1024;   // committed at least, below the faulting page
 inline constexpr uint32_t trimmed_at_once = 8;          // stacks that trim() holds at a time
 
-// The result of a fault in a stack.
 enum class growth : uint8_t {
-    none,     // the fault is unrelated to growth
-    grown,    // the access can be tried again
-    refused,  // the system has no memory for it
+    none,     // the fault has another cause
+    grown,    // try the access again
+    refused,  // no memory
 };
 
-// The result of trim().
 struct trimming {
     uint32_t stacks = 0;  // whose memory was returned
     uint64_t bytes = 0;   // resident before
     bool more = false;    // the round is not finished
-    bool over = false;    // later rounds have nothing to do until give() returns true again
+    bool over = false;    // nothing to do until give() returns true again
 };
 
 class stack_pool {
 public:
     struct options {
-        std::size_t default_size;  // usable bytes of class 0.
-        uint32_t cache_reserve;    // class 0 stacks that caches and trim() may hold in total.
+        std::size_t default_size;  // usable bytes of class 0
+        uint32_t cache_reserve;    // class 0 stacks that caches and trim() may hold
         bool always_guard;
         stack_policy policy = stack_policy::paged;
-        bool measured = false;  // stack::measured of every stack
-        bool trims = true;      // give() requests calls of trim()
+        bool measured = false;
+        bool trims = true;  // give() requests calls of trim()
     };
 
     explicit stack_pool(const options& o) noexcept : options_(o), watched_(!o.trims) {}
@@ -134,63 +110,58 @@ public:
     stack_pool(const stack_pool&) = delete;
     stack_pool& operator=(const stack_pool&) = delete;
 
-    // Unmaps every slab that is not kept. Requires: no thread runs on a stack of this pool.
+    // Requires: no thread runs on a stack of this pool.
     ~stack_pool();
 
-    // The smallest class, from lowest up, with at least size usable bytes (0: the default). -1: no
-    // class is large enough.
+    // Returns the smallest class from lowest up with at least size usable bytes (0: the default),
+    // or -1.
     [[nodiscard]] int class_for(std::size_t size, int lowest = 0) const noexcept;
     [[nodiscard]] std::size_t usable_size(int size_class) const noexcept;
 
-    // Takes n credits for class 0, mapping slabs if needed. Returns 0, or an errno value without
-    // taking any.
+    // Takes n credits for class 0. Returns 0, or an errno value without taking any.
     [[nodiscard]] int reserve(uint32_t n) noexcept;
 
-    // Raises the number of stacks that Ps' caches may hold. Returns as reserve.
+    // Raises cache_reserve. Returns as reserve.
     [[nodiscard]] int reserve_for_caches(uint32_t more) noexcept;
     void unreserve_for_caches(uint32_t fewer) noexcept;
 
-    // Returns n credits.
     void unreserve(uint32_t n) noexcept;
 
-    // Takes a class 0 stack for a credit, preferring reused ones. Cannot fail.
+    // Takes a class 0 stack for a credit. Cannot fail (I1).
     [[nodiscard]] stack* take() noexcept;
 
     // Takes up to n reused class 0 stacks, for a P's cache.
     [[nodiscard]] fifo<stack> take_reused(uint32_t n) noexcept;
 
-    // A stack of a larger class. nullptr: error has the errno value.
+    // Returns nullptr if error, an errno value, is set.
     [[nodiscard]] stack* take_large(int size_class, int& error) noexcept;
 
-    // Returns stacks to the depot. True: the caller must have trim() called from now on, until
-    // over.
+    // Returns stacks to the depot. True: the caller must have trim() called until over.
     [[nodiscard]] bool give(stack* s) noexcept;
     [[nodiscard]] bool give(fifo<stack>& batch) noexcept;  // all of class 0
 
     // The memory of s stays mapped, even after the pool is destroyed.
     void keep(const stack& s) noexcept;
 
-    // Slots mapped now, all classes.
+    // Of all classes.
     [[nodiscard]] uint64_t mapped() noexcept;
 
-    // The stack of this pool whose slot contains address, or nullptr. in_guard: whether address is
-    // in its guard. Takes no lock: for the fault handler.
+    // Returns the stack whose slot contains address, or nullptr, and whether address is in its
+    // guard. Takes no lock: for the fault handler.
     [[nodiscard]] stack* find(const void* address, bool& in_guard) noexcept;
 
-    // Commits pages if their lack made the instruction at pc fault at address in s, a stack of this
-    // pool. Takes no lock, keeps errno: for the fault handler.
+    // Commits pages if their lack made the instruction at pc fault at address in s. Takes no lock,
+    // keeps errno: for the fault handler.
     [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;
 
-    // Part of a round, for about most stacks, at some microseconds each. A round returns the memory
-    // of stacks unneeded since the last one: pages, and whole slabs with page tables. Its first
-    // call fixes their number. One caller at a time; a concurrent call only sets more.
+    // Does a part of a round (trim.cc): about most stacks, some microseconds each. A concurrent
+    // call only sets more.
     trimming trim(uint32_t most) noexcept;
 
-    // Gives back all pages of s but its record's. Requires: s is unused. Returns the resident
-    // bytes.
+    // Discards all pages of s but its record's. Returns their resident bytes. Requires: s is
+    // unused.
     std::size_t discard_depth(stack& s) noexcept;
 
-    // Totals: bytes that trim() has returned, and slots it has unmapped.
     [[nodiscard]] uint64_t trimmed_bytes() const noexcept { return trimmed_bytes_.load(relaxed_count); }
 
     [[nodiscard]] uint64_t unmapped() const noexcept { return unmapped_.load(relaxed_count); }
@@ -198,15 +169,14 @@ public:
     [[nodiscard]] stack_policy policy() const noexcept { return options_.policy; }
 
 private:
-    // The stacks of one class.
     struct shelf {
         lifo<stack> depot;
-        low_water unused;         // Lowest depot size since the last round of trim().
+        low_water unused;         // Lowest depot size since the last round.
         uint64_t slots = 0;       // Mapped.
         uint64_t retired = 0;     // Stacks in retired lists.
-        uint32_t surplus = 0;     // Stacks that this round of trim() must still retire.
-        slab* carving = nullptr;  // No older slab has a blank slot; nullptr: no slab has.
-        slab* taking = nullptr;   // No older slab has a retired stack; nullptr: no slab has.
+        uint32_t surplus = 0;     // Stacks that this round must still retire.
+        slab* carving = nullptr;  // No older slab has a blank slot; nullptr: none has.
+        slab* taking = nullptr;   // No older slab has a retired stack; nullptr: none has.
     };
 
     [[nodiscard]] std::byte* map_slots(std::size_t stride, uint32_t& slots) const noexcept;
@@ -245,15 +215,14 @@ private:
     slab* last_ WEFT_GUARDED_BY(lock_) = nullptr;    // the youngest slab
     slab* looked_ WEFT_GUARDED_BY(lock_) = nullptr;  // where slab_of_locked() last found a stack
 
-    // State of the current round. Owned by the trim() call that has set trims_.
+    // Owned by the trim() call that has set trims_.
     atomic<bool> trims_{false};
     bool in_round_ = false;
-    uint64_t may_leave_ = 0;     // class 0 slots that the round may unmap
+    uint64_t may_leave_ = 0;     // class 0 slots that may still be unmapped
     slab* leaving_ = nullptr;    // the slab being emptied, then unmapped …
     uint32_t leaving_from_ = 0;  // … done up to this slot
 
-    // The oldest slab. Written under lock_, read without by the fault handler; slabs are only
-    // added.
+    // The oldest slab. Written under lock_; the fault handler reads it without.
     atomic<slab*> slabs_{nullptr};
     atomic<uint64_t> trimmed_bytes_{0};
     atomic<uint64_t> unmapped_{0};
@@ -262,11 +231,11 @@ private:
 // Bytes from the high end of s to its lowest resident page. For any stack that stays mapped.
 [[nodiscard]] std::size_t touched_bytes(const stack& s) noexcept;
 
-// Returns false if something overran a stack without a guard.
+// Requires: s has a canary.
 [[nodiscard]] bool canary_intact(const stack& s) noexcept;
 
-// Test hook: refuses guard regions, and write protection unless write_protection is set. Allows at
-// most protections_allowed mprotect guards (-1: the system's limit).
+// Refuses guard regions, and write protection unless write_protection is set. Allows at most
+// protections_allowed mprotect guards (-1: the system's limit).
 void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection = false) noexcept;
 
 }  // namespace weft::detail

@@ -28,7 +28,7 @@ constexpr const char* warning =
 
 sigjmp_buf before_the_write;
 
-// Whether writing there faults. In this process, because a fork does not inherit write protection.
+// In this process, because a fork does not inherit write protection.
 bool faults(std::byte* address) {
     struct sigaction jump{};
     jump.sa_handler = [](int) { siglongjmp(before_the_write, 1); };
@@ -55,7 +55,7 @@ class StackGuard : public ::testing::Test {
 protected:
     ~StackGuard() override { refuse_guard_regions_for_test(false, -1); }
 
-    // A new pool, on a system without guard regions that allows that many mprotect guards.
+    // A new pool, without guard regions, with that many mprotect guards.
     void refuse(int protections_allowed) {
         refuse_guard_regions_for_test(true, protections_allowed);
         make_pool(false);
@@ -235,7 +235,6 @@ TEST_F(StackGuard, AlwaysPolicyDoesNotStartAnUnguardedG) {
     });
 }
 
-// A process that keeps starting and stopping runtimes must not run out of guards.
 TEST_F(StackGuard, ADestroyedPoolReturnsItsMappings) {
     refuse(300);
     for (int round = 0; round < 5; ++round) {

@@ -146,7 +146,6 @@ TEST_F(GrowingStack, WithoutMemoryForFirstPagesRefusesTheCredit) {
     for (int i = 0; i < 10; ++i) pool_.take()->low[small_class] = std::byte{1};
 }
 
-// Uncommitted memory is not charged, and costs no extra mapping.
 TEST_F(GrowingStack, UncommittedPagesCostNoMapping) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose own mappings come and go";
     const std::size_t before = test::resources::now().mappings;
@@ -217,7 +216,7 @@ TEST(FixedStack, LargerClassesAreMappedAFewAtATime) {
 
 class Trimming : public ::testing::TestWithParam<stack_policy> {
 protected:
-    // Takes n stacks, uses each to that depth, and returns them.
+    // Uses n stacks to that depth.
     void burst(int n, std::size_t depth, int size_class = 0) {
         std::vector<stack*> taken;
         if (size_class == 0) {
@@ -399,7 +398,7 @@ TEST_P(Trimming, CreditedSlotsStayMapped) {
     for (int i = 0; i < 700; ++i) pool_.take()->low[small_class - 1] = std::byte{1};
 }
 
-// Slots credited since the last round are needed, even if no stack was taken.
+// Even if no stack was taken.
 TEST_P(Trimming, SlotsCreditedSinceTheLastRoundStayMapped) {
     burst(1000, 1 * kib);
     EXPECT_EQ(pool_.trim(1000).stacks, 0U);
@@ -422,7 +421,7 @@ TEST_P(Trimming, RetiredStacksAreReusedBeforeNewOnes) {
     EXPECT_EQ(pool_.trimmed_bytes(), 0U);
 }
 
-// The load falls to few stacks in use, but never for a whole round.
+// Few stacks are in use, but never for a whole round.
 TEST_P(Trimming, AnOscillatingLoadLosesNothing) {
     burst(1000, 4 * kib);
     for (int period = 0; period < 20; ++period) {
@@ -468,8 +467,7 @@ TEST_P(Trimming, PagesThatCannotBeDiscardedStayWithTheirStacks) {
     }
 }
 
-// Threads take, write and return stacks while another one trims. A stack trimmed while in use would
-// lose what was written.
+// A stack trimmed while in use would lose what was written.
 TEST_P(Trimming, RacesWithTakeAndGive) {
     constexpr int threads = 3;
     const int rounds = test::scaled(400);

@@ -36,7 +36,6 @@ protected:
         return {.default_size = size, .cache_reserve = cache_reserve, .always_guard = false};
     }
 
-    // Takes n stacks with a credit each.
     void take(std::size_t n, stack_pool& from) {
         ASSERT_EQ(from.reserve(static_cast<uint32_t>(n)), 0);
         for (std::size_t i = 0; i < n; ++i) {
@@ -47,7 +46,6 @@ protected:
 
     void take(std::size_t n) { take(n, pool_); }
 
-    // Returns number i, with its credit.
     void give(std::size_t i) {
         stack* s = taken_[i];
         taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));

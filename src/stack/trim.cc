@@ -1,50 +1,25 @@
 // trim.cc: returns the memory of unneeded stacks to the system.
 //
-// Problem: a burst of a million green threads leaves 4 GiB of touched pages, 2 GiB of page tables
-// and guards, and 310 GiB of address space in the depot, for the life of the runtime.
-//
-// The depot's low-water mark, the fewest stacks it held since the last round, is the surplus. Which
-// stacks are trimmed does not matter, since the rest suffice. An oscillating load lowers the mark
-// in each period, and loses nothing.
-//
 // A round:
 //
-//   1  begin    surplus = the low-water mark. That of uncredited slots limits how many may be
-//               unmapped.
-//   2  retire   moves that many stacks from the depot to their slabs' retired lists, without a
-//               system call. They stay usable: take() gets them after the depot, oldest slab first,
-//               so that stacks in use gather in few slabs.
-//   3  unmap    a slab with only retired stacks leaves: its slots no longer count (I1 holds without
-//               them), and no stack is taken from it. Its pages are discarded in parts, because a
-//               thousand stacks take a millisecond; then it is unmapped with its page tables.
-//               Largest slab first, so that the one the reserve keeps is small.
-//   4  blank    in a slab that is partly in use, or needed for credits, each retired stack loses
-//               all its pages, also the one with its record. The guard stays. The slot is carved
-//               again when needed.
-//   5  end      the marks restart. If every depot is empty and no slab can go, the caller may stop
-//               until give() returns true.
+//   1  begin    surplus = the depot's low-water mark. That of uncredited slots limits how many may
+//               be unmapped.
+//   2  retire   moves the surplus to the retired lists of its slabs. take() gets these after the
+//               depot, oldest slab first, so that stacks in use gather in few slabs.
+//   3  unmap    a slab with only retired stacks leaves: its slots no longer count (I1), and no
+//               thread can reach its stacks. Its pages are discarded in parts, because a thousand
+//               stacks take a millisecond. Largest slab first, so that the reserve keeps a small
+//               one.
+//   4  blank    in other slabs, each retired stack loses all its pages, also the record's.
+//   5  end      the marks restart.
 //
-// Each trim() does a bounded part. Stacks being blanked are in no list; the reserve for caches
-// includes those trimmed_at_once, so I1 holds.
+// Stacks being blanked are in no list; the reserve for caches includes those trimmed_at_once (I1).
 //
-// Races with allocation: under the pool's lock, the thread that pops a stack owns it. A slab that
-// leaves has no stack in a list or in use, so no thread can reach one. The fault handler takes no
-// lock: see slab.h.
+// If the system refuses to discard pages (mlockall), or to decommit (limit of mappings), the stack
+// returns to the retired list and the round ends. unmap_pages() cannot fail.
 //
-// unmap_pages() cannot fail. If the system refuses to discard pages (mlockall), or to decommit a
-// growing stack (limit of mappings), the stack returns to the retired list and the round ends.
-//
-// Stacks in the caches of Ps are not in the depot; see sched/trim.h.
-//
-// Rejected:
-// - Trimming in give(): a system call on the hot path, and a steady load needs the pages at once.
-// - A limit on pooled stacks: wrong for every load but one.
-// - MADV_FREE: the memory shows as used until the system runs short.
-// - Keeping the top page with the record: 4 GiB for a million stacks.
-// - Records apart from stacks: one more cache line for the fault handler and each switch.
-// - Unmapping single stacks: two mappings each, of 65 530.
-// - Unmapping at once, without a mark: an oscillating load would map 25 slabs and install 100 000
-//   guards in each period.
+// Rejected, besides docs/stacks.md: keeping the page with the record (4 GiB for a million stacks);
+// records apart from stacks (one more cache line for each switch).
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -58,10 +33,9 @@ namespace weft::detail {
 
 namespace {
 
-// Bytes of s below the page of its record.
 std::size_t below_record(const stack& s) noexcept { return s.size() / os::page_size() * os::page_size(); }
 
-// Bytes of s that are not committed initially under the growing policy.
+// Not committed initially under the growing policy.
 std::size_t beyond_initial(const stack& s) noexcept {
     const std::size_t page = os::page_size();
     const std::size_t whole = (s.size() + sizeof(stack) + page - 1) / page * page;
@@ -69,16 +43,14 @@ std::size_t beyond_initial(const stack& s) noexcept {
     return whole - initial;
 }
 
-// Resident bytes of s.
 std::size_t resident_bytes(const stack& s) noexcept {
     const std::size_t page = os::page_size();
     return (touched_bytes(s) + sizeof(stack) + page - 1) / page * page;
 }
 
 constexpr uint32_t retired_at_once = 64;  // under the lock, with a cache miss each
-constexpr uint32_t one_measured_of =
-    8;  // stacks of a slab being unmapped: measuring one takes as long as discarding it
-constexpr uint32_t retired_for_one = 8;  // stacks retired in the time that blanking one takes
+constexpr uint32_t one_measured_of = 8;   // stacks: measuring one takes as long as discarding it
+constexpr uint32_t retired_for_one = 8;   // stacks: in the time that blanking one takes
 
 }  // namespace
 
@@ -86,7 +58,7 @@ std::size_t touched_bytes(const stack& s) noexcept {
     const std::size_t page = os::page_size();
     // Checking a canary maps its page.
     const std::size_t skipped = s.guard == guard_kind::canary ? page : 0;
-    // Inaccessible pages were never touched. relaxed: a look
+    // Uncommitted pages were never touched. relaxed: a look
     const std::size_t begin = std::max<std::size_t>(skipped, s.uncommitted.load(relaxed));
     const std::size_t size = (s.size() + sizeof(stack) + page - 1) / page * page;
     return s.size() - std::min(s.size(), begin + os::absent_bytes(s.low + begin, size - begin));
@@ -114,7 +86,7 @@ void stack_pool::begin_round_locked() noexcept {
     may_leave_ = spare_.lowest();
 }
 
-// Returns whether later rounds have nothing to do.
+// Returns trimming::over.
 bool stack_pool::end_round_locked() noexcept {
     in_round_ = false;
     bool over = true;
@@ -131,7 +103,7 @@ bool stack_pool::end_round_locked() noexcept {
     return over;
 }
 
-// Step 2, for at most most stacks.
+// Step 2.
 void stack_pool::retire_locked(uint32_t most) noexcept {
     for (shelf& all : shelves_) {
         all.surplus = std::min(all.surplus, all.depot.size());
@@ -147,7 +119,6 @@ void stack_pool::retire_locked(uint32_t most) noexcept {
     }
 }
 
-// Picks the largest slab that may be unmapped, and makes it leave.
 slab* stack_pool::next_to_leave_locked() noexcept {
     const uint64_t may = std::min(may_leave_, spare_locked());
     slab* largest = nullptr;
@@ -166,7 +137,7 @@ slab* stack_pool::next_to_leave_locked() noexcept {
     return largest;
 }
 
-// Step 3: discards at most most more slots of leaving_; unmaps it after the last one.
+// Step 3, for at most most slots of leaving_.
 void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
     slab& s = *leaving_;
     const uint32_t end = std::min(leaving_from_ + most, s.slots);
@@ -178,14 +149,13 @@ void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
         done.bytes += sample;
         one.sanitizers.destroy();
     }
-    os::discard_pages(s.slot(leaving_from_), s.stride * (end - leaving_from_));  // on failure: it is unmapped soon
+    os::discard_pages(s.slot(leaving_from_), s.stride * (end - leaving_from_));  // may fail: it is unmapped soon
     leaving_from_ = end;
     if (end != s.slots) return;
     leaving_ = nullptr;
     unmap(s);
 }
 
-// The oldest slab with retired stacks.
 slab* stack_pool::next_to_blank_locked() const noexcept {
     for (slab* s = slabs_.load(relaxed_locked); s != nullptr; s = s->next.load(relaxed_locked)) {
         if (!s->retired.empty()) return s;
@@ -193,7 +163,7 @@ slab* stack_pool::next_to_blank_locked() const noexcept {
     return nullptr;
 }
 
-// Step 4, for at most most retired stacks of s. False: the system refuses.
+// Step 4, for at most most stacks of s. Returns false if the system refuses.
 bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept {
     shelf& all = shelves_[s.size_class];
     fifo<stack> in_hand;
@@ -218,8 +188,7 @@ bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexc
     return !refused;
 }
 
-// Returns all pages of one, whose slot ends at end, including its record. False: the system
-// refuses.
+// The slot of one ends at end. Returns false if the system refuses.
 bool stack_pool::blank(stack& one, std::byte* end, trimming& done) noexcept {
     const std::size_t resident = resident_bytes(one);
     if (options_.policy == stack_policy::growing) {
@@ -249,7 +218,7 @@ trimming stack_pool::trim(uint32_t most) noexcept {
     while (left >= retired_at_once && std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) {
         retire_locked(retired_at_once);
         left -= retired_at_once;
-        lock_.unlock();  // give other threads a chance to lock it
+        lock_.unlock();  // gives other threads a chance
         lock_.lock();
     }
     if (!std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) done.more = give_back_locked(most, done);

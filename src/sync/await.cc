@@ -1,4 +1,4 @@
-// await.cc: threads that wait for objects that cannot notify a green thread: std::future.
+// await.cc: threads that wait for objects that cannot notify a green thread.
 #include <memory>
 #include <system_error>
 

@@ -1,4 +1,4 @@
-// barrier.cc: arriving and waiting. The contract is in weft/barrier.h.
+// barrier.cc: arriving and waiting; see weft/barrier.h.
 #include <weft/barrier.h>
 
 #include "base/abandoned.h"
@@ -66,7 +66,7 @@ void barrier_core::complete() noexcept {
     missing_ = expected_;
     wake_list woken;
     while (waiter* w = waiters_.pop_claimed()) woken.add(*w);
-    state_.unlock_bits((bits & ~waiting) + one);  // R1; the barrier is not accessed after this
+    state_.unlock_bits((bits & ~waiting) + one);  // R1; the last access
     woken.wake();
 }
 

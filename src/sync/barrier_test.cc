@@ -72,7 +72,7 @@ TEST(Barrier, AWaitForACompletedPhaseReturnsAtOnce) {
     b.wait(std::move(over));
 }
 
-// A phase's number wraps around unnoticed.
+// A phase's number wraps around.
 TEST(Barrier, CountsManyPhases) {
     long phases = 0;
     barrier b(1, [&phases]() noexcept { ++phases; });

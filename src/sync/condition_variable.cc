@@ -1,19 +1,11 @@
 // condition_variable.cc: the core of both condition variables; see weft/condition_variable.h.
 //
-// A wait locks the queue, unlocks the mutex, joins the queue and parks, which unlocks the queue. So
-// a thread that changes state under the mutex and then notifies finds the waiter. A notify unlinks
-// and wakes it.
-//
-// A woken waiter locks the mutex itself; it is not moved to the mutex's queue. It runs when the
-// notifier parks, or microseconds later on another P, when the mutex is usually free.
-//
-// The object may be destroyed after notify_all(). The destructor waits for unlinked waiters that
-// return to the queue's lock; they are counted under it:
+// The word counts waiters that return to the queue's lock although they are not queued. The
+// destructor waits for them:
 //
 //   C1  A notify finds the waiter claimed by a deadline or cancellation. The waiter locks the queue
-//       to unlink itself (L4), finds itself unlinked, and decrements the count.
-//   C2  A wait with a stop_token, whose callback takes the lock. Counted while the callback is
-//       registered.
+//       to unlink itself (L4), and finds itself unlinked.
+//   C2  A wait with a stop_token, while its callback, which takes the lock, is registered.
 #include <optional>
 
 #include <weft/condition_variable.h>
@@ -44,7 +36,7 @@ struct condition_waiter : lock_waiter {
     stop_watch* stop = nullptr;
 };
 
-// A wait with a stop_token (C2), in the waiter's frame.
+// C2, in the waiter's frame.
 struct stop_watch {
     struct callback {
         stop_watch& watch;
@@ -54,12 +46,12 @@ struct stop_watch {
 
     condition_core& core;
     condition_waiter me;
-    guarded<bool> fired = false;  // guarded by the core's lock
+    guarded<bool> fired = false;  // by the core's lock
     std::optional<std::stop_callback<callback>> at_stop;
 
     explicit stop_watch(condition_core& c) noexcept : core(c) { me.stop = this; }
 
-    // The callback: runs at most once, on any thread.
+    // Runs at most once, on any thread.
     void fire() noexcept {
         const uint32_t bits = core.state_.lock_bits();
         fired = true;
@@ -91,7 +83,7 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     return result;
 }
 
-// Joins the queue, unlocks m and parks. The queue is locked; bits are its word's.
+// Requires: the queue is locked; bits are its word's.
 wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept {
     if (waiters_.empty()) {
         used_with_ = &m;
@@ -112,8 +104,7 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     return result;
 }
 
-// Unlinks and returns the oldest waiter whose wait the caller wins, or nullptr. Counts returning
-// waiters (C1) in bits.
+// Unlinks the oldest waiter whose wait the caller wins; nullptr without one. Counts C1 in bits.
 waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
     while (waiter* w = waiters_.front()) {
         if (claim(waiters_, *w)) return w;
@@ -166,15 +157,15 @@ void condition_core::wait_for_returns() noexcept {
 void condition_wait_abandoned(lock_waiter& w, bool served) noexcept {
     auto* core = static_cast<condition_core*>(w.slot);
     if (!served && w.claim != nullptr) {
-        // A notify may have unlinked and counted it (C1) without claiming it. The object lives
-        // until such a waiter returns, or while none is counted.
+        // A notify may have counted it (C1) without claiming it. The object lives until such a
+        // waiter returns, or while none is counted.
         const uint32_t bits = core->state_.lock_bits();
         const bool counted = w.ok;
         core->state_.unlock_bits(bits);
         if (counted) core->come_back();
     }
     if (stop_watch* stop = static_cast<condition_waiter&>(w).stop) {
-        stop->at_stop.reset();  // C2; the frame is about to be freed
+        stop->at_stop.reset();  // C2; the frame will be freed
         core->come_back();
     }
 }

@@ -103,7 +103,7 @@ TYPED_TEST(ConditionVariable, AStopTokenWithoutASourceIsOnlyATimeout) {
     stop.request_stop();  // its callback is unregistered
 }
 
-// A plain thread that is notified just as it times out locks the queue once more.
+// A plain thread that is notified just as it times out locks the queue again.
 TYPED_TEST(ConditionVariable, MayBeDestroyedAfterNotifyDespiteTimeouts) {
     const int rounds = test::scaled(500);
     for (int i = 0; i < rounds; ++i) {

@@ -74,7 +74,7 @@ TEST(CountWord, ATimeoutLeavesNoWaiterBehind) {
     EXPECT_TRUE(count.wait_cancellable(why, 1) == wait_result::served);
 }
 
-// The word is destroyed as soon as the wait returns, while add() may still be returning.
+// add() may still be returning then.
 TEST(CountWord, MayBeDestroyedAsSoonAsItsWaitHasReturned) {
     const int rounds = test::scaled(3'000);
     std::optional<count_word> count;

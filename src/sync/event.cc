@@ -1,4 +1,4 @@
-// event.cc: the slow paths of the event. The contract is in weft/event.h.
+// event.cc: the slow paths of the event; see weft/event.h.
 #include <weft/event.h>
 
 #include "base/abandoned.h"

@@ -1,4 +1,4 @@
-// event_test.cc: the flag, in one thread, and how a select sees it.
+// event_test.cc: the flag, in one thread.
 #include <chrono>
 #include <type_traits>
 

@@ -34,9 +34,9 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
-        return;  // was requested
+        return;  // requested
     } catch (const timed_out&) {
-        if (deadline_ns <= now_ns()) return;  // was requested by the deadline
+        if (deadline_ns <= now_ns()) return;  // the deadline requested it
     } catch (...) {}
     if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
         hook(e);
@@ -69,10 +69,10 @@ std::shared_ptr<future_core> derivation::source(std::size_t index) noexcept {
 }
 
 void future_core::cancel() noexcept {
-    derivation* const derived = derivation_;  // first: without an owner, this is freed once complete
+    derivation* const derived = derivation_;  // first: this may be freed once complete
     cancel_this();
     if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel)) return;  // acq_rel: with another walk's
-    std::shared_ptr<future_core> to_visit;  // a chain: derived, cancelled, sources not yet
+    std::shared_ptr<future_core> to_visit;  // a chain: derived and cancelled, but not yet their sources
     std::shared_ptr<future_core> visited;
     for (future_core* at = this; at != nullptr; at = visited.get()) {
         derivation& from = *at->derivation_;
@@ -90,7 +90,6 @@ void future_core::cancel() noexcept {
     }
 }
 
-// Does not cancel the sources.
 void future_core::cancel_this() noexcept {
     context_.cancel();
     for (claim_state seen = claim_state::open;;) {
@@ -116,7 +115,7 @@ future_core::~future_core() {
 }
 
 void future_core::begin() noexcept {
-    fulfiller_.store(current_owner().who, relaxed);  // relaxed: compared only with one's own name
+    fulfiller_.store(current_owner().who, relaxed);  // relaxed: compared with one's own name
 }
 
 void future_core::complete() noexcept {

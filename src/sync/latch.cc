@@ -1,4 +1,4 @@
-// latch.cc: the slow paths of the latch. The contract is in weft/latch.h.
+// latch.cc: the slow paths of the latch; see weft/latch.h.
 #include <weft/latch.h>
 
 #include "base/abandoned.h"
@@ -37,7 +37,7 @@ uint32_t latch::lock_and_take(std::ptrdiff_t n) noexcept {
     return bits - (static_cast<uint32_t>(n) << shift);
 }
 
-// The count is zero and the lock is held.
+// Requires: the count is zero, the lock is held.
 void latch::release_waiters() noexcept {
     detail::wake_list woken;
     while (detail::waiter* w = waiters_.pop_claimed()) woken.add(*w);

@@ -63,7 +63,7 @@ TEST(Latch, ATimeoutLeavesNoWaiterBehind) {
     EXPECT_TRUE(l.wait_until(std::chrono::steady_clock::now() - 1h));
 }
 
-// A closed latch without waiters may be destroyed, even after a wait timed out.
+// Without waiters, even after a wait timed out.
 TEST(Latch, MayBeDestroyedBeforeItIsOpen) {
     latch l(2);
     EXPECT_FALSE(l.wait_for(1us));

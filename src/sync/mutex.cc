@@ -1,16 +1,16 @@
-// mutex.cc: the contended half of weft::mutex, also with deadlines; see weft/mutex.h.
+// mutex.cc: the contended half of weft::mutex; see weft/mutex.h.
 //
-// Bits and queue change under the word's lock bit. Each change ends in one store, after which the
-// mutex is not accessed: the next holder may destroy it.
+// Each change ends in one store, after which the mutex is not accessed: the next holder may destroy
+// it.
 //
 //   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
 //                      and wakes it, to compete.
 //   unlock, starving:  Hands the mutex, still locked, to the oldest waiter. Clears starving with
 //                      the last.
 //   waiter, woken:     Takes a free mutex, even after its deadline. Otherwise clears woken, so the
-//                      next unlock wakes a waiter, and rejoins at the queue's head. If it has
-//                      waited more than 1 ms, it sets starving first.
-//   waiter, served:    If it has waited less than 1 ms: clears starving.
+//                      next unlock wakes a waiter, and rejoins at the queue's head; after more than
+//                      1 ms it sets starving.
+//   waiter, served:    After less than 1 ms: clears starving.
 //   waiter, timed out: If last: clears waiting and starving.
 #include <weft/mutex.h>
 
@@ -51,7 +51,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         }
         const int64_t now = os::monotonic_ns();
         if (interruptible && now >= deadline_ns) {
-            state_.unlock_bits(bits);  // if this waiter was woken, the holder wakes the next
+            state_.unlock_bits(bits);  // if it was woken, the holder wakes the next
             return wait_result::timed_out;
         }
         if (waiting_since_ns == 0) waiting_since_ns = now;
@@ -81,7 +81,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         }
         if (lends) waits_no_longer();
         if (me.ok) {
-            // Handed over: already held.
+            // Handed over.
             if (os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
@@ -105,7 +105,6 @@ bool mutex::lock_until(int64_t deadline_ns) {
     return result == wait_result::served;
 }
 
-// A waiter left the queue without being woken.
 void mutex::give_up() noexcept {
     uint32_t bits = state_.lock_bits();
     if (waiters_.empty()) bits &= ~(of_queue | starving);
@@ -143,7 +142,7 @@ void mutex::unlock_slow() noexcept {
     } else {
         bits = (bits & ~locked) | woken;
     }
-    state_.unlock_bits(bits);  // the mutex is not accessed after this
+    state_.unlock_bits(bits);  // the last access
     ready(*w);
 }
 

@@ -1,9 +1,11 @@
-// mutex_inheritance.cc: priority inheritance of weft::mutex and weft::shared_mutex; the protocol is in
-// inheritance.h.
+// mutex_inheritance.cc: the part of weft::mutex and weft::shared_mutex in inheritance.h.
 //
-// A shared_mutex lends only to its writer; readers are just counted. Its state word is full, so
-// waiters' classes are stored beside the writer's handle, where walks also leave theirs. unlock()
-// tests whether classes are used, not a bit.
+// A shared_mutex lends only to its writer. Its state word is full, so waiters' classes are beside
+// the writer's handle, where walks also leave theirs. unlock() tests whether classes are used, not
+// a bit.
+//
+// took() is called with the lock held, without the guard; gives(), hand_to() and lend_to_…() with
+// the guard.
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 
@@ -15,8 +17,7 @@ using namespace detail;
 
 namespace {
 
-// Stores h and returns the classes that walks left for the next holder. Requires: the guard is
-// held.
+// Stores h and returns the classes that walks left for the next holder.
 uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
     uint32_t seen = holder.load(relaxed_cas);
     // relaxed: walks lock the records; a later walk finds h
@@ -24,7 +25,6 @@ uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
     return seen & passed_by::any;
 }
 
-// Lends the highest class in passed, if any.
 void lend_passed(holder_handle holder, uint32_t passed) noexcept {
     if (passed == 0) return;
     lend(holder, (passed & passed_by::high) != 0 ? weft::priority::high : weft::priority::normal);
@@ -32,7 +32,7 @@ void lend_passed(holder_handle holder, uint32_t passed) noexcept {
 
 }  // namespace
 
-// Called with the mutex held, without the guard. A hand-over may have recorded the caller.
+// A hand-over may have recorded the caller.
 void mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
     if (me == 0) return;
@@ -50,15 +50,15 @@ void mutex::lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept {
     lend_passed(holder, passed);
 }
 
-// Called before a free or hand-over. Requires: the guard is held, recorded was set.
+// Before a free or hand-over. Requires: recorded was set.
 void mutex::gives() noexcept {
     // relaxed: as in exchange_holder
     const uint32_t seen = waiters_.empty() ? holder_.exchange(0, relaxed) : holder_.fetch_and(passed_by::any, relaxed);
     count_held(seen & ~passed_by::any, -1);
 }
 
-// Called before a wait. Returns the bit of the caller's class. Requires: the guard is held, the
-// mutex locked or being handed over.
+// Before a wait. Returns the bit of the caller's class. Requires: the mutex is locked or being
+// handed over.
 uint32_t mutex::lend_to_holder() noexcept {
     set_waits_for(&holder_);  // before reading our class: later lenders continue from here
     const weft::priority mine = class_of_caller();
@@ -69,8 +69,8 @@ uint32_t mutex::lend_to_holder() noexcept {
 
 void mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
 
-// Records w, claimed and about to be made ready, as the holder. bits: of the remaining waiters.
-// Returns recorded if the holder is known, otherwise 0. Requires: the guard is held.
+// Records w, claimed and not yet ready, as the holder. bits: of the remaining waiters. Returns
+// recorded, or 0 if the holder is unknown.
 uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     const holder_handle holder = handle_of(w.g);
     if (holder == 0) return 0;
@@ -79,8 +79,6 @@ uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     return recorded;
 }
 
-// Called with the lock held exclusively, without the guard. A hand-over may have recorded the
-// caller.
 void shared_mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
     if (me == 0) return;
@@ -94,7 +92,6 @@ void shared_mutex::took() noexcept {
     state_.unlock_bits(bits);
 }
 
-// Called before a free or hand-over. Requires: the guard is held.
 void shared_mutex::gives() noexcept {
     const bool any_waits = !writers_.empty() || !readers_.empty();
     // relaxed: as in exchange_holder
@@ -102,9 +99,8 @@ void shared_mutex::gives() noexcept {
     count_held(seen & ~passed_by::any, -1);
 }
 
-// Called before a wait. Requires: the guard is held; bits are the lock's.
 void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
-    set_waits_for(&writer_);  // before reading our class: see mutex::lend_to_holder
+    set_waits_for(&writer_);  // as in mutex::lend_to_holder
     const weft::priority mine = class_of_caller();
     if (mine == weft::priority::low) return;
     const uint32_t bit = mine == weft::priority::high ? passed_by::high : passed_by::normal;
@@ -114,7 +110,6 @@ void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
 
 void shared_mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
 
-// Records w, a claimed writer about to be made ready. Requires: the guard is held.
 void shared_mutex::hand_to(const waiter& w) noexcept {
     const holder_handle holder = handle_of(w.g);
     if (holder == 0) return;

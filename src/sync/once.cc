@@ -1,7 +1,7 @@
-// once.cc: the slow paths of weft::once_flag. The contract is in weft/once.h.
+// once.cc: the slow paths of weft::once_flag; see weft/once.h.
 //
-// A failed call wakes all waiters, which compete for the next try. Failures are rare, and an
-// abandoned waiter has nothing to pass on.
+// A failed call wakes all waiters: failures are rare, and an abandoned waiter has nothing to pass
+// on.
 #include <weft/detail/owner.h>
 #include <weft/once.h>
 
@@ -35,7 +35,7 @@ void once_flag::end(bool succeeded) noexcept {
     using namespace detail;
     state_.lock_bits();
     waiter* chain = waiters_.pop_all_claimed();
-    state_.unlock_bits(succeeded ? done : 0);  // R1; the flag is not accessed after this
+    state_.unlock_bits(succeeded ? done : 0);  // R1; the last access
     ready_all(chain);
 }
 

@@ -11,8 +11,7 @@ namespace weft::detail {
 
 namespace {
 
-// Plain threads do not migrate, so a thread_local is safe. Trivial, so usable while others are
-// destroyed.
+// Plain threads do not migrate, so a thread_local is safe. Trivial: usable during destruction.
 constinit thread_local int64_t tid = 0;
 
 [[gnu::noinline]] owner current_plain_owner() noexcept {

@@ -10,7 +10,7 @@ namespace weft::detail {
 
 namespace {
 
-// Plain threads are numbered from 0. They do not migrate, so a thread_local is safe.
+// Plain threads do not migrate, so a thread_local is safe.
 constinit atomic<uint32_t> next_number{0};
 constinit thread_local uint32_t number = UINT32_MAX;
 

@@ -1,14 +1,9 @@
 // reader_slots.h: the readers of a shared_mutex, counted per P, each count on its own cache line.
 //
-// A reader increments its P's slot on entry and decrements one on leaving: one atomic on a line
-// that this core has. It may leave on another P, so slots may be negative; only the sum matters.
-//
-// A writer closes the slots one by one. Closed slots refuse readers, which then use the lock
-// itself. Each slot's modification order tells which readers preceded the writer. So no side needs
-// a fence, and a reader that left by its slot accesses nothing afterwards.
-//
-// Rejected: one table per process (a parked reader of any lock may occupy another's place); a flag
-// read after counting (a fence, and leaving readers would read a destroyed lock).
+// A reader may leave on another P, so slots may be negative; only the sum matters. Closed slots
+// refuse readers, which then use the lock itself. Each slot's modification order tells which
+// readers preceded the writer. So no side needs a fence, and a reader that left by its slot
+// accesses nothing afterwards.
 //
 // Invariants: I1. A closed slot counts no reader.
 // Ordering:   R1 (leave) pairs with A1 (close); R2 (open) pairs with A2 (enter).
@@ -27,12 +22,12 @@ namespace weft::detail {
 // The caller's preferred slot; any number is valid.
 [[nodiscard]] uint32_t slot_of_caller() noexcept;
 
-// The log2 of the slots to make: one per P of the caller's runtime, within limits.
+// Their log2: one slot per P of the caller's runtime, within limits.
 [[nodiscard]] uint32_t log2_slots_for_caller() noexcept;
 
 class alignas(cache_line) reader_slots {
 public:
-    // Makes 2^log2_count closed slots. Returns nullptr without memory.
+    // Makes 2^log2_count closed slots; nullptr without memory.
     [[nodiscard]] static reader_slots* make(uint32_t log2_count) noexcept {
         const std::size_t count = std::size_t{1} << log2_count;
         void* memory = ::operator new(sizeof(reader_slots) + count * sizeof(slot), alignment, std::nothrow);
@@ -46,7 +41,7 @@ public:
         ::operator delete(s, alignment);
     }
 
-    // Counts the caller in. Returns false if closed.
+    // Returns false if closed.
     [[nodiscard]] bool enter(uint32_t which) noexcept {
         atomic<uint32_t>& word = at(which & mask_).word;
         uint32_t seen = word.load(relaxed_cas);
@@ -56,7 +51,7 @@ public:
         return false;
     }
 
-    // Counts the caller out. Returns false if closed.
+    // Returns false if closed.
     [[nodiscard]] bool leave(uint32_t which) noexcept {
         atomic<uint32_t>& word = at(which & mask_).word;
         uint32_t seen = word.load(relaxed_cas);
@@ -66,12 +61,12 @@ public:
         return false;
     }
 
-    // Requires: all slots closed.
+    // Requires: all slots are closed.
     void open() noexcept {
         for (std::size_t i = 0; i <= mask_; ++i) at(i).word.store(0, release);  // R2
     }
 
-    // Returns entries less exits by the slots; may be negative.
+    // Returns entries less exits; may be negative.
     [[nodiscard]] int64_t close() noexcept {
         int64_t sum = 0;
         for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.exchange(closed, acquire));  // A1

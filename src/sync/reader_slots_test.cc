@@ -33,7 +33,7 @@ TEST(ReaderSlots, AreClosedAtFirst) {
 TEST(ReaderSlots, CountEntersMinusLeavesOverAllSlots) {
     const auto slots = make(3);
     slots->open();
-    for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(slots->enter(i));  // numbers beyond the last slot wrap around
+    for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(slots->enter(i));  // wraps around
     for (uint32_t i = 0; i < 13; ++i) EXPECT_TRUE(slots->leave(5));
     EXPECT_EQ(slots->look(), 7);
     EXPECT_EQ(slots->close(), 7);
@@ -49,7 +49,6 @@ TEST(ReaderSlots, EachLiesOnACacheLineOfItsOwn) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(slots.get()) % cache_line, 0U);
 }
 
-// The sum has exactly the readers that entered before the close.
 TEST(ReaderSlots, ClosingCountsEachReaderOnce) {
     const auto slots = make(2);
     for (int round = test::scaled(2000); round > 0; --round) {

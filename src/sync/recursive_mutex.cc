@@ -13,7 +13,7 @@ void recursive_mutex::throw_too_deep() {
 }
 
 void recursive_mutex::fatal_not_held() const noexcept {
-    // relaxed: a snapshot; the holder may have changed
+    // relaxed: a snapshot
     if (holder_.load(detail::relaxed) == nullptr)
         detail::fatal("unlock of an unlocked weft::recursive_mutex; pair lock and unlock with std::lock_guard");
     const detail::owner_text holder(number_.load(detail::relaxed));  // relaxed: as above

@@ -26,7 +26,6 @@ constexpr std::size_t few_locks = 16;
 
 bool seems_ready(const select_case& c) noexcept { return c.object != nullptr && c.ops->seems_ready(c); }
 
-// Performs c if possible without waiting.
 bool try_case(select_case& c) noexcept {
     c.partner = nullptr;
     const hold held;  // begin moves a value
@@ -37,13 +36,12 @@ bool try_case(select_case& c) noexcept {
     return done;
 }
 
-// First pass, without locks: tries a case that seems ready, then the others. Returns no_case if all
-// fail. ready: how many seemed ready.
+// First pass. Counts in ready what seems ready.
 std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) noexcept {
     std::size_t chosen = no_case;
     for (std::size_t i = 0; i < r.count; ++i) {
         if (!seems_ready(r.cases[i])) continue;
-        // Ready cases are equally likely; one random number for each after the first.
+        // Ready cases are equally likely, with one random number for each after the first.
         ++ready;
         if (ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
     }
@@ -126,7 +124,7 @@ waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* 
         if (c.ops->waiting_bits != 0) lock_of(r, c.lock).bits |= c.ops->waiting_bits;
     }
     if (n > r.sorted_locks && !r.in_order) {
-        // Of a channel's cases, the one linked first is served, so this is also a choice.
+        // Of a channel's cases, the one linked first is served, so this is a choice.
         link_at_random(m, r, first, n);
     } else {
         for (waiter* w = first; w != nullptr; w = w->also) r.cases[w->which].queue->push_back(*w);
@@ -145,7 +143,7 @@ void unlink_others(const select_request& r, uint32_t winner) noexcept {
     }
 }
 
-// Waits for any case and returns the winner. All locks are held.
+// Returns the winner. All locks are held.
 uint32_t wait_for_any(M* m,
                       select_request& r,
                       cancel_context* context,
@@ -258,7 +256,7 @@ void sort_locks(select_request& r) noexcept {
 
 namespace {
 
-// The second pass and the wait. Not inlined: a select that need not wait saves no registers.
+// Not inlined: a select that need not wait saves no registers.
 [[gnu::noinline]] std::size_t look_again_and_wait(M* m, select_request& r) {
     if (r.sorted_locks == 0) sort_locks(r);
     lock_all(r);
@@ -291,7 +289,6 @@ namespace {
     return r.cancel_case;
 }
 
-// Whether the event that woke the case made it happen.
 bool is_confirmed(const select_request& r, std::size_t done) noexcept {
     if (done >= r.count) return true;
     select_case& c = r.cases[done];
@@ -306,8 +303,8 @@ std::size_t select_among(select_request& r) {
         std::size_t ready = 0;
         std::size_t done = try_one_by_one(m, r, ready);
         if (done != no_case) return done;
-        // One object that was not ready proves that nothing could happen at that moment. Of
-        // several, each may have been ready while another was checked.
+        // One object that was not ready proves that nothing could happen then. Of several, each may
+        // have been ready while another was checked.
         if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
         done = look_again_and_wait(m, r);
         if (!r.waits_for_files || is_confirmed(r, done)) return done;

@@ -1,7 +1,7 @@
 // shared_mutex.cc: the contended half of weft::shared_mutex; see weft/shared_mutex.h.
 //
-// Bits, count and queues change under the word's lock bit. Each change ends in one store, in or
-// beside settle(), after which the lock is not accessed: the next holder may destroy it.
+// Each change ends in one store, in or beside settle(), after which the lock is not accessed: the
+// next holder may destroy it.
 //
 //   writer arrives:    Free: takes it. Readers inside: sets pending, so no more enter, and queues.
 //                      Otherwise queues.
@@ -10,19 +10,13 @@
 //                      starving, hands over to the first; else wakes it.
 //   reader arrives:    No writer inside or pending: is counted. Otherwise queues.
 //   last reader leaves, with pending: hands over to the first writer.
-//   writer, woken:     As on arrival, but queues first. Has waited more than 1 ms: sets starving.
-//   writer, served:    Has waited less than 1 ms: clears starving.
+//   writer, woken:     As on arrival, but queues first. After more than 1 ms: sets starving.
+//   writer, served:    After less than 1 ms: clears starving.
 //   writer, timed out: Was last: clears pending, wakes readers it kept out. Was woken: another is.
-//   reader, woken:     As on arrival. Has waited more than 1 ms: sets hungry.
+//   reader, woken:     As on arrival. After more than 1 ms: sets hungry.
 //
-// Rejected: admitting all readers on each writer's unlock, though simple and fair. Admitted readers
-// that do not run yet block the next writer, which blocks all others, each for one pass of the run
-// queue. Once all threads wait, every operation waits.
-//
-// Readers that change the word at once cost each other a cache miss. After some hundreds of
-// collisions without a writer they spread: they use reader_slots.h and only read the word. The next
-// writer gathers them: it closes the slots and adds up the counts, at a cache miss per slot. So
-// readers must collide as often again before they spread again.
+// Spread readers only read the word (reader_slots.h). The next writer gathers them, at a cache miss
+// per slot, so they must collide as often again before they spread again.
 #include <utility>
 
 #include <weft/shared_mutex.h>
@@ -77,7 +71,7 @@ shared_mutex::~shared_mutex() {
 }
 
 // Completes the caller's change, made to bits: admits or wakes the next holders and frees the
-// guard. The lock is not accessed after that. Requires: the guard is held.
+// guard, as the last access. Requires: the guard is held.
 void shared_mutex::settle(uint32_t bits) noexcept {
     waiter* next = nullptr;  // a writer
     waiter* readers = nullptr;
@@ -206,7 +200,7 @@ bool shared_mutex::lock_until(int64_t deadline_ns) {
 // Readers are spread, or were recently.
 bool shared_mutex::try_lock_spread() noexcept {
     uint32_t bits = state_.lock_bits();
-    // Check first: if readers stay, gathering is unnecessary.
+    // If readers stay, gathering is unnecessary.
     if ((bits & spread) == 0 || slots_.load(relaxed_locked)->look() + (bits >> shift) != 0) {
         state_.unlock_bits(bits);
         return false;
@@ -241,7 +235,6 @@ void shared_mutex::pass_on(lock_waiter& w, bool served) noexcept {
 
 // ---- Readers.
 
-// Enters as a reader unless a writer prevents it.
 bool shared_mutex::enter() noexcept {
     atomic<uint32_t>& word = state_.word();
     uint32_t seen = word.load(acquire);          // slots_, from spread_readers()
@@ -260,7 +253,6 @@ bool shared_mutex::enter() noexcept {
     }
 }
 
-// As contend, for readers.
 template <bool interruptible>
 wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
     int64_t waiting_since_ns = 0;
@@ -326,7 +318,7 @@ void shared_mutex::unlock_shared_slow() noexcept {
                 "unlock_shared of a weft::shared_mutex that is not locked shared; pair the calls with "
                 "std::shared_lock");
         if ((seen & pending) != 0 && seen < 2 * reader) {
-            // This is probably the last reader.
+            // Probably the last reader.
             const uint32_t bits = state_.lock_bits();
             settle(bits - reader);
             return;
@@ -347,7 +339,7 @@ void shared_mutex::pass_on_shared(lock_waiter& w, bool /*served*/) noexcept {
 
 // ---- Spreading readers.
 
-// Called after losing a race with another reader.
+// After losing a race with another reader.
 void shared_mutex::readers_collide() noexcept {
     const uint32_t misses = misses_.load(relaxed_count) + 1;
     misses_.store(misses, relaxed_count);

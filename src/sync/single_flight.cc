@@ -1,4 +1,4 @@
-// single_flight.cc: waiting for another caller's call. See weft/single_flight.h.
+// single_flight.cc: waiting for another caller's call; see weft/single_flight.h.
 #include <weft/single_flight.h>
 
 #include "base/abandoned.h"

@@ -46,7 +46,7 @@ void chan_close(chan_core* core) {
     waiter* receivers = core->receivers.pop_all_claimed();
     waiter* senders = core->senders.pop_all_claimed();
     core->lock.unlock();
-    // ok stays false, which means closed.
+    // ok stays false: closed.
     ready_all(receivers);
     ready_all(senders);
 }
