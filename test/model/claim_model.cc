@@ -194,11 +194,12 @@ struct closing : suite<closing, 1, 3> {
             waiter w;
             it.lock.lock();
             waits[me].call();
-            const bool ended = wait_cancellable(it.lock, {.me = w,
-                                                          .queue = it.waiters,
-                                                          .bits = 0,
-                                                          .reason = wait_reason::chan_receive,
-                                                          .deadline_ns = me == 0 ? some_time : never});
+            const bool ended =
+                wait_cancellable(it.lock, {.me = w,
+                                           .queue = it.waiters,
+                                           .bits = 0,
+                                           .reason = wait_reason::chan_receive,
+                                           .deadline_ns = me == 0 ? some_time : never}) == wait_result::served;
             RL_ASSERT((ended || me == 0) && !w.ok && w.queue == nullptr);
         } else if (me == 2) {
             for (sleeper& both : waits) both.sleep();
