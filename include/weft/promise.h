@@ -231,7 +231,8 @@ template <typename... T>
     using result = when_any_result<std::tuple<future<T>...>>;
     auto sources = detail::sources_of(futures...);
     return detail::derive<result>(sources, std::make_tuple(std::move(futures)...), [](auto& all, auto& state) {
-        const std::size_t first = std::apply([](auto&... each) { return select_first(ready_case(each)...).index(); }, all);
+        const std::size_t first =
+            std::apply([](auto&... each) { return select_first(ready_case(each)...).index(); }, all);
         state.store(result{first, std::move(all)});
     });
 }

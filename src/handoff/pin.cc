@@ -92,8 +92,18 @@ void retire(scheduler& s, M* m) noexcept {
         if (watch) s.sysmon.watch_deadlock();
         return;
     }
-    // picked: the G that the ended one would have switched to
-    while (hand_off_p(s, m, m->picked, previous_owner::retires) == handoff::no_m) os::sleep_ns(no_thread_nap_ns);
+    handoff how = handoff::no_m;
+    for (;;) {
+        // picked: the G that the ended one would have switched to
+        how = hand_off_p(s, m, m->picked, previous_owner::retires);
+        if (how != handoff::no_m) break;
+        os::sleep_ns(no_thread_nap_ns);
+    }
+    if (how == handoff::stopping) {  // it has counted nothing
+        const idle_guard held(s.idle);
+        ++s.idle.absent.unavailable;
+        return;
+    }
     m->picked = nullptr;
     // The P's new owner may have been the sentinel, and neither it nor m scans.
     wake_if_wanted(s);

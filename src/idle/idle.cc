@@ -22,7 +22,7 @@ M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullpt
 bool enough_ms_locked(const scheduler& s) noexcept {
     WEFT_DCHECK(s.idle.is_locked());
     const absent_ms& absent = s.idle.absent;
-    WEFT_ASSERT(absent.unavailable + absent.without_p <= s.thread_count.load(relaxed_locked));
+    WEFT_ASSERT(absent.unavailable + absent.without_p <= s.thread_count.load(relaxed_hint));
     // relaxed: it only grows while the lock is held
     return s.thread_count.load(relaxed) - absent.unavailable - absent.without_p >= s.ps.alive();
 }

@@ -104,7 +104,7 @@ void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept {
 }
 
 void move_now(M* m) noexcept {
-    const uint32_t cpu = m->move_to.exchange(os::no_cpu, relaxed_locked);
+    const uint32_t cpu = m->move_to.exchange(os::no_cpu, relaxed);  // relaxed: it matters when, not whether
     if (os::move_this_thread(cpu)) m->home->sysmon.spread.count();
 }
 

@@ -391,7 +391,7 @@ detail::runtime_use runtime::use() const noexcept {
     if (started_in_ != detail::fork_generation.load(detail::relaxed_alone))
         detail::fatal_in_child("a runtime of the parent was");
     lock_.lock();
-    s = open_ == openness::closed ? nullptr : scheduler_.load(detail::relaxed_alone);
+    s = open_ == openness::closed ? nullptr : scheduler_.load(detail::relaxed_locked);
     if (s != nullptr) s->pin();
     lock_.unlock();
     return {s, s != nullptr};

@@ -54,7 +54,7 @@ event_source* netpoll::make_files(scheduler& s, std::unique_ptr<event_source> (*
     }
     opening_.unlock();
     if (where != nullptr && made != nullptr) where->remove(fd);  // another thread was faster
-    return files_.load(relaxed_locked);
+    return files_.load(relaxed);                                 // relaxed: we have held the lock
 }
 
 waiter* netpoll::collect(uint64_t token) noexcept {

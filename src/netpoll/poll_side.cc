@@ -52,7 +52,7 @@ void poll_side::prefetch_waiter() const noexcept {
 
 waiter* poll_side::renew_locked() noexcept {
     hung_up_.store(false, relaxed_locked);
-    drained_.store(1, relaxed_locked);
+    drained_.store(1, relaxed);  // relaxed: as set_drained
     return waiters_.pop_all_claimed();
 }
 

@@ -171,18 +171,21 @@ int signal_number(std::string_view name) noexcept {
 int call_on_signal(int signal, void (*hook)() noexcept) noexcept {
     if (!may_be_hooked(signal)) return EINVAL;
     hooked& h = hooks[signal];
-    void (*none)() noexcept = nullptr;
-    // acq_rel: one of us installs its own; acquire: as on_hooked
-    if (!h.hook.compare_exchange_strong(none, hook, acq_rel, acquire)) return none == hook ? 0 : EBUSY;
     struct sigaction action{};
     action.sa_sigaction = &on_hooked;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigemptyset(&action.sa_mask);
     installing_handlers.lock();
+    auto* const there = h.hook.load(relaxed_locked);
+    if (there != nullptr) {
+        installing_handlers.unlock();
+        return there == hook ? 0 : EBUSY;
+    }
+    h.hook.store(hook, release);            // pairs with on_hooked
     sigaction(signal, nullptr, &h.before);  // first: the handler may run at once
     const int error = sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
+    if (error != 0) h.hook.store(nullptr, relaxed_locked);
     installing_handlers.unlock();
-    if (error != 0) h.hook.store(nullptr, release);  // a later call tries again, and reports it again
     return error;
 }
 

@@ -41,7 +41,7 @@ namespace weft::detail {
 // g runs next, if its class is normal.
 [[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
     WEFT_ASSERT(g->state.load(relaxed_own) == g_state::runnable);
-    if ((g->special.load(relaxed_own) & special::queued_apart) != 0) [[unlikely]]
+    if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: published with the G
         return push_apart(m, g, true);
     push_run_next(m, g);
 }

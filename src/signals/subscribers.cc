@@ -36,13 +36,13 @@ void signal_source::arrived(int signal) noexcept {
 
 // Returns the descriptor, or minus errno's value.
 int signal_source::open() noexcept {
-    const int there = event.load(relaxed_count);
+    const int there = event.load(relaxed);  // relaxed: a descriptor, which needs no other memory
     if (there >= 0) return there;
     install_fork_handler();
     const int made = os::event_make();
     if (made < 0) return made;
     int none = -1;
-    if (event.compare_exchange_strong(none, made, relaxed_count)) return made;
+    if (event.compare_exchange_strong(none, made, relaxed)) return made;  // relaxed: as above
     os::fd_close(made);
     return none;
 }
@@ -144,7 +144,7 @@ bool signal_source::is_awaited() noexcept {
 }
 
 waiter* signal_source::collect() noexcept {
-    const int fd = event.load(relaxed_count);
+    const int fd = event.load(relaxed);  // relaxed: as in open
     if (fd < 0) return nullptr;
     os::event_clear(fd);                             // S2
     if (pending.load(relaxed) == 0) return nullptr;  // relaxed: deliver_locked reads it again

@@ -496,8 +496,6 @@ protected:
         static_cast<void>(dial(std::vector<endpoint>{nobody.at(), nobody.at()}, ec));
         EXPECT_EQ(ec, std::errc::connection_refused);
     }
-
-    held_port nobody_;  // refuses connections
 };
 
 WEFT_SWEEP_OVER(Dial, 1U, 4U);
@@ -539,14 +537,15 @@ TEST_P(Dial, TriesTheNextAddressIfNoneAnswersInTime) {
 
 TEST_P(Dial, ReportsTheFirstErrorIfAllRefuse) {
     rt().run([&] {
+        const held_port nobody;
         std::error_code ec;
-        const std::vector<endpoint> all{nobody_.at(), nobody_.at(), nobody_.at()};
+        const std::vector<endpoint> all{nobody.at(), nobody.at(), nobody.at()};
         EXPECT_FALSE(dial(all, ec).is_open());
         EXPECT_EQ(ec, std::errc::connection_refused);
         EXPECT_FALSE(dial(std::vector<endpoint>{}, ec).is_open());
         EXPECT_EQ(ec, resolve_errc::no_address);
         try {
-            static_cast<void>(dial("host:" + std::to_string(nobody_.port())));
+            static_cast<void>(dial("host:" + std::to_string(nobody.port())));
             ADD_FAILURE();
         } catch (const std::system_error& e) {
             EXPECT_EQ(e.code(), std::errc::connection_refused);
@@ -573,8 +572,9 @@ TEST_P(Dial, ADeadlineEndsAllTries) {
 }
 
 TEST_P(Dial, PlainThreadsMayDial) {
+    const held_port nobody;
     tcp_listener listener(endpoint::loopback(0));
-    const std::vector<endpoint> both{nobody_.at(), listener.local_endpoint()};
+    const std::vector<endpoint> both{nobody.at(), listener.local_endpoint()};
     std::error_code ec;
     const tcp_stream c = dial(both, ec);
     EXPECT_FALSE(ec) << ec.message();

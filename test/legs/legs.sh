@@ -107,7 +107,7 @@ step() {
 
 # configure_step PRESET: options has arguments of the leg for CMake.
 configure_step() {
-    step "configure" ${within[@]+"${within[@]}"} cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON \
+    step "configure" ${within[@]+"${within[@]}"} cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON -DWEFT_TEST_OPTIMIZATION= \
         "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" ${options[@]+"${options[@]}"}
 }
 
