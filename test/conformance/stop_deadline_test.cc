@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -528,6 +529,31 @@ TEST_P(Stragglers, PinnedStragglersMayEndOneByOne) {
         eventually([&] { return back == over; });
         eventually([&] { return !is_there(thread); });
     }
+}
+
+// They keep their Ps until they end, because a stopping runtime hands none off.
+TEST_P(Stragglers, PinnedGsThatEndDuringAStopRetireTheirThreads) {
+    constexpr std::size_t count = 2;
+    runtime rt({.procs = std::max(GetParam(), 2U), .name = "stops"});
+    std::atomic<pid_t> threads[count] = {};
+    std::atomic<std::size_t> over = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        rt.go([&, i] {
+            pin here;
+            here.keep();  // its thread ends with it
+            threads[i] = static_cast<pid_t>(::syscall(SYS_gettid));
+            while (over <= i) {}
+        });
+    }
+    for (const auto& thread : threads) eventually([&] { return thread != 0; });
+    std::thread stopper([&] { rt.abandon(); });
+    eventually([&] { return !rt.try_go([] {}); });
+    for (const auto& thread : threads) {
+        ++over;
+        eventually([&] { return !is_there(thread); });
+    }
+    stopper.join();
+    EXPECT_FALSE(rt.running());
 }
 
 // The thread of this process with that name. 0: there is no such thread.
