@@ -250,9 +250,7 @@ void monitor::scan(int64_t now_ns) noexcept {
     const auto targets = static_cast<uint32_t>(std::count_if(all, all + n, needs_idle_m));
     const bool stops = s.stopping.load(relaxed);  // relaxed: a look. An M that is made then ends at once
     if (!stops && !ensure_idle_ms(targets)) pace_.within(spare_ns);
-    checking_ps_.lock();
     retake(all, n);
-    checking_ps_.unlock();
 }
 
 // Nothing is queued. If no M polls, events depend on the monitor, and timers, because no M has an
@@ -366,11 +364,15 @@ void monitor::retake(const p_watch::candidate* all, uint32_t n) noexcept {
     scheduler& s = *home_;
     bool announced[p_watch::candidates_max] = {};
     bool any = false;
+    checking_ps_.lock();
     for (uint32_t i = 0; i < n; ++i) {
         announced[i] = announce_retake(s.ps[all[i].p], all[i].m);  // R1
         any = any || announced[i];
     }
-    if (!any) return;
+    if (!any) {
+        checking_ps_.unlock();
+        return;
+    }
     const bool fenced = fence_for_retake(s);
     M* targets = nullptr;
     P* surplus[p_watch::candidates_max];
@@ -391,6 +393,7 @@ void monitor::retake(const p_watch::candidate* all, uint32_t n) noexcept {
             targets = target;
         }
     }
+    checking_ps_.unlock();  // before an M may be made: that joins ended ones, which await_check()
     while (surplus_count != 0) retire_p(s, *surplus[--surplus_count]);
     while (targets != nullptr) {
         M* target = targets;
