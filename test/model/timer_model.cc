@@ -46,7 +46,7 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 }  // namespace model
 
 #undef acquire
-#define acquire rl::mo_acquire, $) == 1 && model::let_others_in(c.lock
+#define acquire rl::mo_acquire, $) == 1 && model::let_others_in(t->channel().lock
 #elif defined(MUTANT_TICK_LEFT)
 #define clear_locked() count * 0
 #elif defined(MUTANT_STOP_UNSEEN)
