@@ -33,8 +33,8 @@ HEAD = """\
 //     weft_scheduler_init();
 //     weft_spawn(square, &job);
 //
-// Each name is a macro for the one that begins with run_ or RUN_, so both may be used in one program,
-// and libraries and debuggers know the latter only. See weft/run.h for the interface.
+// Each name is a macro for the one that begins with run_ or RUN_, so both may be used in one
+// program, and libraries and debuggers know the latter only. See weft/run.h for the interface.
 //
 // Written by tools/c_names.py.
 #pragma once
