@@ -491,9 +491,9 @@ protected:
     // The default runtime's poller stays, too.
     static void SetUpTestSuite() {
         open_outside_poller();
-        const held_port nobody;
+        const held_port refusing;
         std::error_code ec;
-        static_cast<void>(dial(std::vector<endpoint>{nobody.at(), nobody.at()}, ec));
+        static_cast<void>(dial(std::vector<endpoint>{refusing.at(), refusing.at()}, ec));
         EXPECT_EQ(ec, std::errc::connection_refused);
     }
 };
@@ -537,15 +537,15 @@ TEST_P(Dial, TriesTheNextAddressIfNoneAnswersInTime) {
 
 TEST_P(Dial, ReportsTheFirstErrorIfAllRefuse) {
     rt().run([&] {
-        const held_port nobody;
+        const held_port refusing;
         std::error_code ec;
-        const std::vector<endpoint> all{nobody.at(), nobody.at(), nobody.at()};
+        const std::vector<endpoint> all{refusing.at(), refusing.at(), refusing.at()};
         EXPECT_FALSE(dial(all, ec).is_open());
         EXPECT_EQ(ec, std::errc::connection_refused);
         EXPECT_FALSE(dial(std::vector<endpoint>{}, ec).is_open());
         EXPECT_EQ(ec, resolve_errc::no_address);
         try {
-            static_cast<void>(dial("host:" + std::to_string(nobody.port())));
+            static_cast<void>(dial("host:" + std::to_string(refusing.port())));
             ADD_FAILURE();
         } catch (const std::system_error& e) {
             EXPECT_EQ(e.code(), std::errc::connection_refused);
@@ -572,9 +572,9 @@ TEST_P(Dial, ADeadlineEndsAllTries) {
 }
 
 TEST_P(Dial, PlainThreadsMayDial) {
-    const held_port nobody;
+    const held_port refusing;
     tcp_listener listener(endpoint::loopback(0));
-    const std::vector<endpoint> both{nobody.at(), listener.local_endpoint()};
+    const std::vector<endpoint> both{refusing.at(), listener.local_endpoint()};
     std::error_code ec;
     const tcp_stream c = dial(both, ec);
     EXPECT_FALSE(ec) << ec.message();

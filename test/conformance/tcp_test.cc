@@ -207,11 +207,11 @@ TEST_P(Tcp, PlainThreadsMayCall) {
 
 TEST_P(Tcp, ARefusedConnectionReportsIt) {
     rt().run([] {
-        const held_port nobody;
+        const held_port refusing;
         std::error_code ec;
-        EXPECT_FALSE(tcp_stream::connect(nobody.at(), ec).is_open());
+        EXPECT_FALSE(tcp_stream::connect(refusing.at(), ec).is_open());
         EXPECT_EQ(ec, std::errc::connection_refused);
-        EXPECT_THROW(static_cast<void>(tcp_stream::connect(nobody.at())), std::system_error);
+        EXPECT_THROW(static_cast<void>(tcp_stream::connect(refusing.at())), std::system_error);
     });
 }
 
