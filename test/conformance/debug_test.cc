@@ -15,6 +15,7 @@
 #include <weft/weft.h>
 
 #include "support/captured.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -194,7 +195,12 @@ TEST_P(Debug, StealsAreCountedWithSeveralProcessors) {
     }
 }
 
-TEST_P(Debug, AnOverflowingQueueIsCounted) {
+// A G that spawns 2000 others fills its P's queue, if it keeps its P, or others steal from it.
+class DebugWithoutPreemption : private no_preemption, public procs_test {};
+
+WEFT_SWEEP(DebugWithoutPreemption);
+
+TEST_P(DebugWithoutPreemption, AnOverflowingQueueIsCounted) {
     rt().run([] {
         wait_group all;
         for (int i = 0; i < 2000; ++i) all.go([] {});

@@ -40,6 +40,13 @@ struct retakes_at_will {
     environment_variable debug{"RUN_DEBUG", "retake=always"};
 };
 
+// While one exists, runtimes start without retaking Ps, and with slices of 10 s: a G runs until it
+// waits or yields.
+struct no_preemption {
+    environment_variable debug{"RUN_DEBUG", "retake=0"};
+    environment_variable slice{"RUN_SLICE", "10000"};
+};
+
 // While one exists, runtimes start with a slice of 0.1 ms.
 struct slices_of_100us {
     environment_variable slice{"RUN_SLICE", "0.1"};
