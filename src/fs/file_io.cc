@@ -157,6 +157,7 @@ io_result read_file_piece(const fd_use& use, file_way way, const iovec* into, st
     const int fd = d.fd();
     if (way == file_way::stored) return result_of(read_stored(fd, into, count, offset));
     if (!may_wait(way)) return result_of(blocking([&] { return os::file_read(fd, into, count, offset); }));
+    if (offset != os::own_position && !os::file_has_positions(fd)) return result_of(-ESPIPE);
     return call_fd(
         use, d.in, wait_reason::fd_readable, may_leave_some, [&] { return try_read(fd, way, into, count, offset); },
         [] { return never; });
@@ -166,6 +167,7 @@ io_result write_file_piece(const fd_use& use, file_way way, const iovec* from, s
     poll_desc& d = use.desc();
     const int fd = d.fd();
     if (!may_wait(way)) return result_of(blocking([&] { return os::file_write(fd, from, count, offset); }));
+    if (offset != os::own_position && !os::file_has_positions(fd)) return result_of(-ESPIPE);
     return call_fd(
         use, d.out, wait_reason::fd_writable, may_leave_some, [&] { return try_write(fd, way, from, count, offset); },
         [] { return never; });

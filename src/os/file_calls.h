@@ -37,6 +37,9 @@ inline constexpr int64_t own_position = -1;  // an offset: the descriptor's posi
 [[nodiscard]] ssize_t file_read(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept;
 [[nodiscard]] ssize_t file_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept;
 
+// Whether the file has a position, unlike a pipe, a socket or a terminal.
+[[nodiscard]] bool file_has_positions(int fd) noexcept;
+
 // As file_read, but returns -EAGAIN instead of waiting for a disk, or -EOPNOTSUPP if the system
 // cannot tell what is in memory.
 [[nodiscard]] ssize_t try_file_read(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept;

@@ -116,6 +116,8 @@ WEFT_OS_CALL ssize_t file_write(int fd, const iovec* from, std::size_t count, in
     });
 }
 
+WEFT_OS_CALL bool file_has_positions(int fd) noexcept { return ::lseek(fd, 0, SEEK_CUR) >= 0 || errno != ESPIPE; }
+
 WEFT_OS_CALL ssize_t try_file_read(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept {
     return or_errno(::preadv2(fd, into, static_cast<int>(count), offset, RWF_NOWAIT));
 }
