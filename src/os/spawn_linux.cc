@@ -54,6 +54,7 @@ constexpr unsigned long until_execution = 0x4000;    // CLONE_VFORK
 constexpr std::size_t child_stack_size = 64 * 1024;  // holds a path of PATH_MAX, and the calls
 constexpr int signals_end = 65;
 constexpr int exit_without_program = 127;
+constexpr long call_pidfd_open = 434;
 constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
 
 using kernel_signal_set = uint64_t;
@@ -307,6 +308,9 @@ WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid, int& descriptor
         while (::waitpid(static_cast<pid_t>(started), nullptr, 0) < 0 && errno == EINTR) {}
         return -plan.error;
     }
+    // An emulator or a filter has refused the flag. This call fails if the child has ended and is
+    // forgotten.
+    if (descriptor < 0) descriptor = static_cast<int>(::syscall(call_pidfd_open, started, 0));
     if (descriptor >= 0 && !can_wait_for(descriptor)) {
         ::close(descriptor);
         descriptor = -1;
