@@ -88,7 +88,7 @@ public:
     chan_awaiter(chan_state<T>* s, Slot slot, wait_reason reason) noexcept
         : state_(s), slot_(std::move(slot)), reason_(reason) {}
 
-    // Each releases the channel's lock by case_.ops, or by parking, which the analysis cannot follow.
+    // Each releases the channel's lock by case_.ops, or by parking; the analysis cannot follow.
     [[nodiscard]] bool await_ready() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
         Case::prepare(case_, state_, slot_);
         if (state_ == nullptr || !case_.ops->seems_ready(case_)) return false;

@@ -22,8 +22,8 @@ import re
 import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
-LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
-          "signals", "c"]
+LAYERS = ["base", "os", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
+          "signals", "c", "observe"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -46,11 +46,11 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio"]
+COMPONENTS = ["tls", "asio", "observe"]
 
 # Layers that are independent of the operating system. They call src/os for what they need from it.
 WITHOUT_SYSTEM_HEADERS = ["base", *SCHEDULER, "sync", "time"]
-PLATFORM_LAYERS = ["base", "os", "context", "poll"]
+PLATFORM_LAYERS = ["base", "os", "symbols", "context", "poll"]
 # Instructions that users compile into their own code, so the build cannot choose a file of the
 # library for them.
 INLINED_PLATFORM = {"include/weft/detail/call_at.h"}

@@ -2,9 +2,9 @@
 // time.
 //
 // With WEFT_THREAD_SAFETY_CHECKS, which our own builds with Clang define, `-Wthread-safety` reports
-// an access to a WEFT_GUARDED_BY member, or a call of a WEFT_REQUIRES function, where the lock is not
-// held, and a lock that is left held or released twice. Programs see no attributes, so their own use
-// of that warning has nothing to report in these headers.
+// an access to a WEFT_GUARDED_BY member, or a call of a WEFT_REQUIRES function, where the lock is
+// not held, and a lock that is left held or released twice. Programs see no attributes, so their
+// own use of that warning has nothing to report in these headers.
 //
 // What a lock hands over to another context, such as the lock of a queue in which a green thread
 // parks, the analysis cannot follow. Such a function says WEFT_NO_THREAD_SAFETY_ANALYSIS, and why.
