@@ -152,6 +152,8 @@ def main():
             raise RuntimeError("the headers of tls are installed without its library, or the library without them")
         if has_tls:
             by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
+        if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
+            by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:
             by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}", "-DWEFT_PRECOMPILE=ON")
         kept = os.path.join(build, "consumer")
