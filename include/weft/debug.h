@@ -160,6 +160,7 @@ enum class dump_form : uint8_t {
 struct dump_options {
     dump_form form = dump_form::text;
     bool grouped = true;  ///< green threads in the same state, with the same stack, are one entry
+    bool names = true;    ///< frames have names of functions: a child process finds them
 };
 
 /// Writes a report on the green threads of the caller's runtime (or the default one) to the file

@@ -125,6 +125,7 @@ void write_dump(scheduler& s, report& out, const dump_options& options, dump_wri
 
 void dump_scheduler(scheduler& s, int fd, const dump_options& options, monitor* writer) noexcept {
     report out(fd, writer == nullptr ? report::patience::endless : report::patience::while_read, writer);
+    if (!options.names) out.do_without_names();
     family creators(count_live(s));
     s.gs.for_each([&](const G& g) {
         identity who;

@@ -63,6 +63,7 @@ bool is_well_formed(std::string_view line) {
         "    …",
         "    ids %d%s",
         "    labels %s",
+        "    (different labels)",
         "    entry %s (%s+0x%x)",
         "    entry %s",
         "    started by green thread %d at %s:%d, in %s",

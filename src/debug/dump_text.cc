@@ -107,7 +107,7 @@ void text_writer::show(const stack_group& group) noexcept {
     g.print_stack(out_);
     print_ids(group);
     if (g.has_labels && group.same_labels) out_.print("    labels %s\n", g.labels);
-    if (!group.same_labels) out_.print("    labels differ\n");
+    if (!group.same_labels) out_.print("    (different labels)\n");
     out_.entry(g.who.entry);
     print_creators(group);
 }

@@ -70,6 +70,9 @@ public:
 
     static void show_all_frames() noexcept;
 
+    // From now on, only what the dynamic linker knows.
+    void do_without_names() noexcept { names_.stop(); }
+
     // A line with the name and place of the function at this address, unless that is a function of
     // the runtime, which calls the program's.
     void entry(const void* address) noexcept;

@@ -36,6 +36,9 @@ public:
 
     static constexpr int64_t pause_ns = 1'000'000;
 
+    // Ends the process; there are no more answers.
+    void stop() noexcept;
+
     // Switches all of it off, for RUN_DEBUG=symbols=0.
     static void disable() noexcept;
 
@@ -43,7 +46,6 @@ private:
     enum class state : uint8_t { none, running, failed };
 
     void start() noexcept;
-    void stop() noexcept;
     [[nodiscard]] bool send(const os::code_place& place) noexcept;
 
     // Returns false at the end of an answer, and on a failure.
