@@ -99,8 +99,10 @@ constinit bool has_constructor = false;
 // Before all constructors of the program: those with a priority below 101 are the compiler's.
 [[gnu::constructor(101)]] void become_service() {
     has_constructor = true;
-    if (std::getenv(variable) == nullptr || os::has_extra_rights())
-        return;  // NOLINT(concurrency-mt-unsafe): one thread
+    if (std::getenv(variable) == nullptr) return;  // NOLINT(concurrency-mt-unsafe): one thread
+    // A program with more rights than its user reads no files for that user. Nor may it go on as if
+    // it had been started as usual.
+    if (os::has_extra_rights()) std::_Exit(1);
     constexpr int cpu_seconds = 10;
     os::limit_own_process(cpu_seconds);
     serve(0, 1);

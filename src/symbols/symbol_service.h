@@ -16,6 +16,8 @@
 // Rejected: A child that is forked early: it stays for the life of each program, and its end is
 //           reported to programs that wait for any child.
 //
+// A filter of system calls that kills what it forbids, such as execve, kills the child only.
+//
 // A program that loads the library with dlopen has no such constructor at its start, so it must not
 // be executed: os::runs_at_start() says so. Its reports have the names that the dynamic linker
 // knows.
@@ -24,6 +26,8 @@
 //     <address in the file, hexadecimal> <path; nothing: the program's own file>
 // Answers: one line per frame, innermost first, with tabs between the fields, then an empty line.
 //     <kind> <i: inlined, else -> <function> <file, may be empty> <line>
+//
+// Constructors of libraries that the program needs run in the child, too, before that of weft.
 //
 // The child ends with its input, so it does not outlive the program. It is not a child in the sense
 // of wait(), which the program may call for any of its children (os::process_spawn_apart).
