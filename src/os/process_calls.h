@@ -56,9 +56,9 @@ struct process_end {
     bool core_dumped;
 };
 
-// For a process that this library has started from the program's own file: closes the descriptors
-// from 3 on, which keep sockets of the program open; limits its CPU time; makes it leave no core
-// file, and end first if memory is scarce.
+// For a process that this library has started from the program's own file. Closes the descriptors
+// from 3 on, which keep sockets of the program open. Limits its CPU time. It then leaves no core
+// file, and ends first if memory is scarce.
 void limit_own_process(int cpu_seconds) noexcept;
 
 // They use the descriptor, or, if that is -1, the number.
