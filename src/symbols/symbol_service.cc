@@ -52,11 +52,11 @@ private:
         static_cast<service*>(closure)->write(function, file, line, inlined);
     }
 
-    // The name of a lambda may lack its scope.
+    // The names of lambdas, and with -g1 of all inlined functions, may lack their scope.
     static symbol_kind kind_at(std::string_view function, const char* file) noexcept {
         const symbol_kind kind = kind_of(function);
         const bool is_of_weft =
-            function.substr(0, 1) == "{" && file != nullptr && std::strstr(file, "include/weft/") != nullptr;
+            function.substr(0, 2) != "_Z" && file != nullptr && std::strstr(file, "include/weft/") != nullptr;
         return kind == symbol_kind::program && is_of_weft ? symbol_kind::runtime : kind;
     }
 

@@ -78,7 +78,7 @@ TEST_F(Lines, AFrameHasItsLine) {
 
 TEST_F(Lines, AnExpandedCallIsAFrameOfItsOwn) {
     const auto lines = dump_while([](const chan<int>& c) { not_expanded(c); });
-    EXPECT_TRUE(has(lines, "    #0%sexpanded(%s at %slines_test.cc:" + std::to_string(line_of_receive) + " (inlined)"))
+    EXPECT_TRUE(has(lines, "    #0%sexpanded%s at %slines_test.cc:" + std::to_string(line_of_receive) + " (inlined)"))
         << all_of(lines);
 }
 
@@ -94,8 +94,8 @@ TEST_F(Lines, ALambdaIsNamedByTheFunctionThatContainsIt) {
         c.recv();
         asm volatile("" ::: "memory");
     });
-    EXPECT_TRUE(has(lines, "    #0 %sALambdaIsNamedByTheFunctionThatContainsIt%s at %slines_test.cc:" +
-                               std::to_string(line) + "%s"))
+    EXPECT_TRUE(has(
+        lines, "    #0%sALambdaIsNamedByTheFunctionThatContainsIt%s at %slines_test.cc:" + std::to_string(line) + "%s"))
         << all_of(lines);
 }
 
