@@ -145,8 +145,10 @@ private:
     };
 
     Dwarf_Die* unit_at(uint64_t address, Dwarf_Addr& bias) {
-        if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return unit;
-        // Without .debug_aranges, which Clang does not write, the units are searched.
+        // Where a unit is missing from .debug_aranges, as those of Clang are, this may be the unit
+        // before it.
+        Dwarf_Die* listed = dwfl_module_addrdie(module_, address, &bias);
+        if (listed != nullptr && dwarf_haspc(listed, address - bias) == 1) return listed;
         if (!has_ranges_) read_ranges();
         auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
                                       [](uint64_t a, const unit_range& r) { return a < r.begin; });

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "lifecycle/crash.h"
+#include "lifecycle/report.h"
 #include "os/os.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"

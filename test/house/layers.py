@@ -35,6 +35,7 @@ UPCALLS = {
     "idle/placement.h": "an M that was told to move",
     "lifecycle/crash.h": "an overflow that is found without a guard",
     "lifecycle/fork.h": "the handler of fork() is installed on first use",
+    "lifecycle/report.h": "a misuse that is reported, and does not end the process",
     "lifecycle/start.h": "an M is needed, and none is idle",
     "monitor/sysmon.h": "work waits, and only the monitor can help",
     "per_g/big_stack.h": "a G is to continue on a larger stack",
