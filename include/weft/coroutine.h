@@ -88,8 +88,7 @@ public:
     chan_awaiter(chan_state<T>* s, Slot slot, wait_reason reason) noexcept
         : state_(s), slot_(std::move(slot)), reason_(reason) {}
 
-    // Each releases the channel's lock by case_.ops, or by parking; the analysis cannot follow.
-    [[nodiscard]] bool await_ready() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    [[nodiscard]] bool await_ready() noexcept {
         Case::prepare(case_, state_, slot_);
         if (state_ == nullptr || !case_.ops->seems_ready(case_)) return false;
         const hold_if<false> held;
@@ -104,8 +103,7 @@ public:
 
     // False: it has happened already. After true the coroutine may run elsewhere.
     template <typename Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h,
-                       source_location where = source_location::current()) WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    bool await_suspend(std::coroutine_handle<Promise> h, source_location where = source_location::current()) {
         struct waited {
             resumption r;
 
@@ -142,7 +140,7 @@ protected:
 
 private:
     // After the operation: releases the lock and completes the hand-off.
-    void finish(uint32_t bits) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    void finish(uint32_t bits) noexcept {
         case_.lock->unlock_bits(bits);
         if (case_.partner != nullptr) case_.ops->finish(case_);
     }

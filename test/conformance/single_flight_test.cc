@@ -46,8 +46,7 @@ protected:
 
 private:
     std::size_t waiting(const std::string& reason) {
-        return occurrences(written_by([&](int fd) { rt().dump(fd, {.grouped = false, .names = false}); }),
-                           "[" + reason + ", ");
+        return occurrences(written_by([&](int fd) { rt().dump(fd); }), "[" + reason + ", ");
     }
 };
 
