@@ -115,7 +115,7 @@ function(weft_warnings target)
   set(warnings
     -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough)
   if(weft_clang)
-    list(APPEND warnings -Wthread-safety)
+    list(APPEND warnings -Wthread-safety -DWEFT_THREAD_SAFETY_CHECKS=1)  # detail/thread_safety.h
   endif()
   if(WEFT_WERROR)
     list(APPEND warnings -Werror)

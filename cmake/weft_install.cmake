@@ -26,6 +26,17 @@ if(TARGET weft_tls)
     DESTINATION "${weft_package_dir}")
 endif()
 
+if(TARGET weft_observe)
+  install(TARGETS weft_observe EXPORT weft_observe_targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(EXPORT weft_observe_targets
+    NAMESPACE weft::
+    FILE weft-observe-targets.cmake
+    DESTINATION "${weft_package_dir}")
+endif()
+
 install(TARGETS weft_asio EXPORT weft_asio_targets
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT weft_asio_targets
@@ -65,5 +76,9 @@ install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDI
 if(TARGET weft_tls)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-tls.pc.in" "${PROJECT_BINARY_DIR}/weft-tls.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/weft-tls.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
+if(TARGET weft_observe)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-observe.pc.in" "${PROJECT_BINARY_DIR}/weft-observe.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/weft-observe.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/weft")

@@ -88,7 +88,8 @@ public:
     chan_awaiter(chan_state<T>* s, Slot slot, wait_reason reason) noexcept
         : state_(s), slot_(std::move(slot)), reason_(reason) {}
 
-    [[nodiscard]] bool await_ready() noexcept {
+    // Each releases the channel's lock by case_.ops, or by parking; the analysis cannot follow.
+    [[nodiscard]] bool await_ready() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
         Case::prepare(case_, state_, slot_);
         if (state_ == nullptr || !case_.ops->seems_ready(case_)) return false;
         const hold_if<false> held;
@@ -103,7 +104,8 @@ public:
 
     // False: it has happened already. After true the coroutine may run elsewhere.
     template <typename Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h, source_location where = source_location::current()) {
+    bool await_suspend(std::coroutine_handle<Promise> h,
+                       source_location where = source_location::current()) WEFT_NO_THREAD_SAFETY_ANALYSIS {
         struct waited {
             resumption r;
 
@@ -140,7 +142,7 @@ protected:
 
 private:
     // After the operation: releases the lock and completes the hand-off.
-    void finish(uint32_t bits) noexcept {
+    void finish(uint32_t bits) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
         case_.lock->unlock_bits(bits);
         if (case_.partner != nullptr) case_.ops->finish(case_);
     }

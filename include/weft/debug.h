@@ -149,11 +149,30 @@ struct stack_use_at {
 /// nothing.
 std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 
-/// Writes a report on every green thread of the caller's runtime (or the default one) to the file
-/// descriptor fd. It has state, wait reason and duration, start location, entry function, last P
-/// and backtrace. Any thread. Gs are inspected one by one, each held for a moment. The caller's
-/// stack is shown; stacks of other running Gs only if dumps on a signal or the watchdog are
-/// enabled. Allocates nothing.
+/// The forms of a dump.
+enum class dump_form : uint8_t {
+    text,    ///< for people
+    folded,  ///< one line per group: frames from the outermost on, then a count: for flame graphs
+    json,    ///< for programs; the fields are in docs/debugging.md
+};
+
+/// How a dump is written.
+struct dump_options {
+    dump_form form = dump_form::text;
+    bool grouped = true;  ///< green threads in the same state, with the same stack, are one entry
+    bool names = true;    ///< frames have names of functions: a child process finds them
+};
+
+/// Writes a report on the green threads of the caller's runtime (or the default one) to the file
+/// descriptor fd: state, wait reason and duration, stack, and where they were started. Groups with
+/// the most green threads come first. Any thread. Gs are inspected one by one, each held for a
+/// moment; none is stopped for longer. The caller's stack is shown; stacks of other running Gs only
+/// if dumps on a signal or the watchdog are enabled. Does not use malloc, so it works in a debugger
+/// and in a program that is about to fail: it maps memory, and a child process reads the symbols,
+/// within five seconds (docs/debugging.md). Takes about 5 us per green thread.
+void dump(int fd, const dump_options& options) noexcept;
+
+/// As dump(fd, {}).
 void dump(int fd) noexcept;
 
 /// Makes this signal (SIGQUIT, SIGUSR1 …) write such a dump of each runtime to stderr, even if all

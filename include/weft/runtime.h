@@ -176,6 +176,7 @@ public:
 
     /// As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
+    void dump(int fd, const dump_options& options) const noexcept;
 
     /// Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor
     /// a green thread of any runtime in this process could end that. If so, writes a report to the

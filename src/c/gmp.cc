@@ -7,7 +7,7 @@
 
 #include <weft/run/gmp.h>
 
-#include "debug/dump.h"
+#include "debug/g_snapshot.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 

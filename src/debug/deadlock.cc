@@ -35,6 +35,8 @@
 #include "base/generation.h"
 #include "context/sanitizer.h"
 #include "debug/dump.h"
+#include "debug/g_snapshot.h"
+#include "lifecycle/crash.h"
 #include "netpoll/event_source.h"
 #include "os/os.h"
 #include "per_g/inheritance.h"

@@ -5,6 +5,7 @@
 
 #include "debug/dump.h"
 #include "debug/watchdog.h"
+#include "lifecycle/crash.h"
 #include "lifecycle/debug_options.h"
 #include "monitor/observe.h"
 #include "os/os.h"
@@ -83,7 +84,7 @@ void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
     dump_at_ns_ = long_ago;
     dump_wanted_.exchange(false, acquire);  // pairs with Q1
     s.sysmon.set_reports(true);
-    dump_scheduler(s, os::stderr_fd, &s.sysmon);
+    dump_scheduler(s, os::stderr_fd, {}, &s.sysmon);
     s.sysmon.set_reports(false);
     dumping.store(false, release);  // pairs with the exchange
     if (watched_ == nullptr) return;

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "debug/dump.h"
+#include "debug/g_snapshot.h"
 #include "debug/watchdog.h"
 #include "os/os.h"
 #include "sched/scheduler.h"

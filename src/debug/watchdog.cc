@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "debug/dump.h"
+#include "debug/g_snapshot.h"
 #include "os/os.h"
 #include "sched/priority_queues.h"
 #include "sched/scheduler.h"

@@ -32,8 +32,6 @@ namespace {
 
 constexpr int frames_max = 64;
 
-constinit atomic<uint32_t> left_out{0};   // pieces of reports that were not read
-constinit atomic<bool> amid_line{false};  // the last written piece ended inside a line
 constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
 constinit atomic<uint32_t> visitors{0};          // of the registry; handlers never wait for them
@@ -227,98 +225,6 @@ void report_overflow(G& g) noexcept {
     std::abort();
 }
 
-void report::print(const char* format, ...) noexcept {
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        va_list arguments;
-        va_start(arguments, format);
-        const std::size_t room = buffer_size - used_;
-        const int wanted = std::vsnprintf(buffer_ + used_, room, format, arguments);
-        va_end(arguments);
-        if (wanted < 0) return;
-        if (static_cast<std::size_t>(wanted) < room) {
-            used_ += static_cast<std::size_t>(wanted);
-            return;
-        }
-        if (used_ == 0) {
-            used_ = buffer_size - 1;  // cut
-            return;
-        }
-        flush();
-    }
-}
-
-bool report::goes_on() noexcept {
-    if (!gave_up_ && writer_ != nullptr && !writer_->scan_meanwhile()) give_up();
-    return !gave_up_;
-}
-
-void report::give_up() noexcept {
-    gave_up_ = true;
-    left_out.fetch_add(1, relaxed_count);
-}
-
-// False: time is over, or the writer must end.
-bool report::await_reader() noexcept {
-    while (left_ns_ > 0) {
-        const int64_t began_ns = os::monotonic_ns();
-        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor_pace::scan_ns));
-        left_ns_ -= os::monotonic_ns() - began_ns;
-        if (writer_ != nullptr && !writer_->scan_meanwhile()) return false;
-        if (takes_some) return true;
-    }
-    return false;
-}
-
-// False: not all was written.
-bool report::write_patiently(const char* text, std::size_t size) noexcept {
-    for (std::size_t done = 0; done < size;) {
-        const std::ptrdiff_t wrote = out_.write_some(text + done, size - done);
-        if (wrote < 0 || (wrote == 0 && !await_reader())) return false;
-        if (wrote == 0) continue;
-        done += static_cast<std::size_t>(wrote);
-        amid_line.store(text[done - 1] != '\n', relaxed_hint);
-        if (patience_ == patience::while_read) left_ns_ = stall_ns;
-    }
-    return true;
-}
-
-// Does not wait with patience::little: the reader may still be absent. False: it is absent.
-bool report::tell_what_was_left_out() noexcept {
-    if (told_) return true;
-    told_ = true;
-    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: later is as good
-    if (count == 0) return true;
-    char line[80];
-    const int size =
-        std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: stderr was not read\n",
-                      amid_line.load(relaxed_hint) ? "\n" : "", count);
-    if (patience_ == patience::little) left_ns_ = 0;
-    const bool told = write_patiently(line, static_cast<std::size_t>(size));
-    left_ns_ = full_patience_ns();
-    if (!told) left_out.fetch_add(count, relaxed_hint);
-    return told;
-}
-
-void report::flush() noexcept {
-    if (used_ == 0) return;
-    if (patience_ == patience::endless) {
-        os::write_all(fd_, buffer_, used_);
-    } else if (gave_up_ || !tell_what_was_left_out() || !write_patiently(buffer_, used_)) {
-        give_up();
-    }
-    used_ = 0;
-}
-
-void report::frame(int index, const void* pc) noexcept {
-    os::code_place place{};
-    if (!os::find_code(pc, place)) {
-        print("    #%-2d %p\n", index, pc);
-        return;
-    }
-    print("    #%-2d %p %s (%s+0x%zx)\n", index, pc, place.function == nullptr ? "?" : place.function, place.module,
-          place.offset);
-}
-
 WEFT_NO_SANITIZE int read_frames(
     const void* pc, const void* fp, const void* low, const struct stack& s, const void** pcs, int max) noexcept {
     int count = 0;
@@ -337,35 +243,6 @@ WEFT_NO_SANITIZE int read_frames(
         }
     }
     return count;
-}
-
-void report::frames(const void* const* pcs, int count, bool cut) noexcept {
-    for (int i = 0; i < count; ++i) frame(i, pcs[i]);
-    if (cut) print("    …\n");
-}
-
-int report::backtrace(const void* pc, const void* fp, const struct stack& s, int max) noexcept {
-    const void* pcs[frames_max];
-    const int count = read_frames(pc, fp, s.low, s, pcs, max < frames_max ? max : frames_max);
-    frames(pcs, count, count == max);
-    return count;
-}
-
-void report::own_backtrace(int max) noexcept {
-    struct progress {
-        report* out;
-        int count;
-        int max;
-    } so_far{this, 0, max};
-
-    os::for_each_own_frame(
-        [](void* closure, const void* pc) {
-            auto* p = static_cast<progress*>(closure);
-            p->out->frame(p->count++, pc);
-            return p->count < p->max;
-        },
-        &so_far);
-    if (so_far.count == max) print("    …\n");
 }
 
 void print_identity(report& out, const G& g) noexcept {

@@ -94,6 +94,12 @@ void parse_random(std::string_view word, std::size_t at, debug_options& options)
     options.random_seed = seed;
 }
 
+void parse_frames(std::string_view word, std::size_t at, debug_options& options) noexcept {
+    options.all_frames = at != std::string_view::npos && word.substr(at + 1) == "all";
+    if (options.all_frames) return;
+    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be all", static_cast<int>(word.size()), word.data());
+}
+
 void parse_word(std::string_view word, debug_options& options) noexcept {
     const std::size_t at = word.find('=');
     const std::string_view key = word.substr(0, at);
@@ -107,10 +113,12 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     if (key == "watchdog") return parse_period(word, at, options.watchdog_ms);
     if (key == "deadlock") return parse_deadlock(word, at, options.deadlock);
     if (key == "lockowners") return parse_switch(word, at, options.lock_owners);
+    if (key == "symbols") return parse_switch(word, at, options.symbols);
+    if (key == "frames") return parse_frames(word, at, options);
     warn(
         "RUN_DEBUG: \"%.*s\" is unknown and ignored; known: random, random=SEED, retake=0, retake=always, placement=0, "
         "stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, "
-        "lockowners=1",
+        "lockowners=1, symbols=0, frames=all",
         static_cast<int>(key.size()), key.data());
 }
 

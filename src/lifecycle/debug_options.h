@@ -21,6 +21,8 @@ struct debug_options {
     bool stack_use = false;
     bool trace_detail = false;
     bool lock_owners = false;
+    bool symbols = true;
+    bool all_frames = false;
     deadlock_search deadlock = deadlock_search::on;
     int dump_signal = 0;       // 0: none
     uint32_t trace_ms = 0;     // 0: no trace

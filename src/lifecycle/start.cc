@@ -21,6 +21,7 @@
 #include "lifecycle/debug_options.h"
 #include "lifecycle/fork.h"
 #include "lifecycle/process_exit.h"
+#include "lifecycle/report.h"
 #include "lifecycle/stopping.h"
 #include "os/cpu_affinity.h"
 #include "os/os.h"
@@ -363,6 +364,8 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->retakes_always = s->retakes && debug.retake_always;
     s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed_alone);
     s->deadlocks = debug.deadlock;
+    if (!debug.symbols) symbolizer::disable();
+    if (debug.all_frames) report::show_all_frames();
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
     s->watch.start(*s, debug, choose_watchdog(options));
     s->threads_max = threads_max;

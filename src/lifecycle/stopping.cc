@@ -237,7 +237,7 @@ WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
     if (still) count = read_frames(g->context.pc, g->context.fp, g->context.sp, *g->stack, pcs, frames_max);
     thaw(*g);
     freezing.unlock();
-    out.frames(pcs, count, count == frames_max);
+    out.frames(pcs, count, {.cut = count == frames_max});
 }
 
 WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {

@@ -20,6 +20,10 @@ namespace weft::detail::os {
 // Returns -EPIPE without a SIGPIPE, not even a pending one.
 [[nodiscard]] ssize_t pipe_write(int fd, const void* from, std::size_t size) noexcept;
 
+// Whether a read returns at once, after at most ns.
+[[nodiscard]] bool pipe_await(int fd, int64_t ns) noexcept;
+void pipe_close(int fd) noexcept;
+
 // ---- Processes.
 
 inline constexpr int std_inherited = -1;
@@ -28,11 +32,12 @@ inline constexpr int std_null = -2;
 enum class group_kind : uint8_t { inherited, own, own_session };
 
 struct spawn_request {
-    char* const* arguments;    // ends with nullptr; the first is the program
+    char* const* arguments;    // ends with nullptr; the first is the program, unless that is given
     char* const* environment;  // the same; nullptr: that of this process
     const char* directory;     // nullptr: that of this process
     int standard[3];           // open descriptors, or one of the above
     group_kind group;
+    const char* program = nullptr;  // the file to execute
 };
 
 // Blocks until the program has begun, with default actions and no signal blocked (spawn_linux.cc).
@@ -41,11 +46,20 @@ struct spawn_request {
 // (before Linux 5.4).
 [[nodiscard]] int process_spawn(const spawn_request& r, int& pid, int& descriptor) noexcept;
 
+// As process_spawn, but the program is not a child of this process, unless this one adopts orphans:
+// its end causes no SIGCHLD, and wait() does not return it.
+[[nodiscard]] int process_spawn_apart(const spawn_request& r) noexcept;
+
 struct process_end {
     int code;
     int signal;
     bool core_dumped;
 };
+
+// For a process that this library has started from the program's own file. Closes the descriptors
+// from 3 on, which keep sockets of the program open. Limits its CPU time. It then leaves no core
+// file, and ends first if memory is scarce.
+void limit_own_process(int cpu_seconds) noexcept;
 
 // They use the descriptor, or, if that is -1, the number.
 // - process_look: -EAGAIN: it still runs; -ECHILD: the system has forgotten how it has ended.

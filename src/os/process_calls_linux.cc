@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -77,6 +78,29 @@ WEFT_OS_CALL ssize_t pipe_read(int fd, void* into, std::size_t size) noexcept {
 WEFT_OS_CALL ssize_t pipe_write(int fd, const void* from, std::size_t size) noexcept {
     const iovec all{const_cast<void*>(from), size};  // only read
     return stream_write(fd, &all, 1, own_position);
+}
+
+WEFT_OS_CALL bool pipe_await(int fd, int64_t ns) noexcept {
+    pollfd readable{fd, POLLIN, 0};
+    const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
+    return ::ppoll(&readable, 1, &timeout, nullptr) == 1;
+}
+
+void pipe_close(int fd) noexcept { ::close(fd); }
+
+void limit_own_process(int cpu_seconds) noexcept {
+    constexpr long call_close_range = 436;  // Linux 5.9
+    static_cast<void>(::syscall(call_close_range, 3U, ~0U, 0));
+    const rlimit none{0, 0};
+    const auto seconds = static_cast<rlim_t>(cpu_seconds);
+    const rlimit time{seconds, seconds};
+    static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
+    static_cast<void>(::setrlimit(RLIMIT_CPU, &time));
+    const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    constexpr char first[] = "1000";
+    static_cast<void>(::write(fd, first, sizeof(first) - 1) < 0);
+    ::close(fd);
 }
 
 WEFT_OS_CALL int process_look(int fd, int pid, process_end& e) noexcept {

@@ -11,6 +11,9 @@
 //       program. If a step fails, it stores errno's value in the shared memory and ends.
 //   S4  The parent restores its signals; if S3 has failed, it reaps the child.
 //
+// process_spawn_apart puts a process between the two (S3): it clones again, reports the outcome of
+// that in the shared memory, and ends. It executes nothing, so its end remains without a signal.
+//
 // The child runs beside this process's other threads. So it allocates nothing, takes no lock, and
 // makes only system calls. A sanitizer would change the parent thread's state, so its functions are
 // not instrumented.
@@ -72,7 +75,8 @@ struct child_plan {
     const spawn_request* request;
     char* const* environment;
     const char* path;
-    int error;  // errno's value
+    char* top = nullptr;  // process_spawn_apart: of the stack for the second child
+    int error = 0;        // errno's value
 };
 
 // Returns minus errno's value on failure.
@@ -136,7 +140,7 @@ WEFT_IN_CHILD bool join_path(
 // Returns only on failure: minus errno's value.
 WEFT_IN_CHILD long execute(const child_plan& plan) noexcept {
     const spawn_request& r = *plan.request;
-    const char* name = r.arguments[0];
+    const char* name = r.program != nullptr ? r.program : r.arguments[0];
     if (has_slash(name)) return child_call(SYS_execve, name, r.arguments, plan.environment);
     char candidate[PATH_MAX];
     bool is_denied = false;
@@ -236,6 +240,14 @@ bool can_wait_for(int descriptor) noexcept {
            errno != EINVAL;
 }
 
+// S3 of process_spawn_apart.
+WEFT_IN_CHILD void run_child_between(void* argument) noexcept {
+    auto& plan = *static_cast<child_plan*>(argument);
+    const long second = clone_child(share_memory | until_execution, plan.top, nullptr, &run_child, argument);
+    if (second < 0) plan.error = static_cast<int>(-second);
+    for (;;) child_call(SYS_exit_group, 0);
+}
+
 // Gives the calling thread, and so the program, ordinary timers and slices.
 class as_any_thread {
 public:
@@ -294,8 +306,7 @@ WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid, int& descriptor
     const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): as exec does
     child_plan plan{.request = &r,
                     .environment = r.environment != nullptr ? r.environment : environ,
-                    .path = path != nullptr ? path : "/bin:/usr/bin",
-                    .error = 0};
+                    .path = path != nullptr ? path : "/bin:/usr/bin"};
     void* stack =
         ::mmap(nullptr, child_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED) return -errno;  // NOLINT(performance-no-int-to-ptr): the system's constant
@@ -317,6 +328,25 @@ WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid, int& descriptor
     }
     pid = static_cast<int>(started);
     return 0;
+}
+
+WEFT_OS_CALL int process_spawn_apart(const spawn_request& r) noexcept {
+    child_plan plan{.request = &r, .environment = r.environment, .path = "/bin:/usr/bin"};
+    constexpr std::size_t size = 2 * child_stack_size;
+    void* stacks = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stacks == MAP_FAILED) return -errno;  // NOLINT(performance-no-int-to-ptr): the system's constant
+    plan.top = static_cast<char*>(stacks) + child_stack_size;
+    long between = 0;
+    {
+        const as_any_thread inherited;
+        const all_signals_blocked quiet;
+        between = clone_child(share_memory | until_execution, plan.top + child_stack_size, nullptr, &run_child_between,
+                              &plan);
+    }
+    static_cast<void>(::munmap(stacks, size));
+    if (between < 0) return static_cast<int>(between);
+    while (::waitpid(static_cast<pid_t>(between), nullptr, __WALL) < 0 && errno == EINTR) {}
+    return -plan.error;
 }
 
 }  // namespace weft::detail::os

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "lifecycle/crash.h"
+#include "lifecycle/report.h"
 #include "os/os.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -122,7 +123,9 @@ void report_held_mutex(const G& g, const void* frame) noexcept {
         "green thread that locks %s on this thread blocks it; use weft::mutex\n",
         seen.count, seen.count == 1 ? "" : "es", seen.count == 1 ? "it" : "one");
     out.print("weft: mutex %p, locked at\n", seen.mutex);
-    for (int i = 0; i < lock_site::frames && seen.site.pcs[i] != nullptr; ++i) out.frame(i, seen.site.pcs[i]);
+    int count = 0;
+    while (count < lock_site::frames && seen.site.pcs[count] != nullptr) ++count;
+    out.frames(seen.site.pcs, count, {});
     out.print("weft: it leaves the thread at\n");
     out.backtrace(nullptr, frame, *g.stack, frames_max);
 }

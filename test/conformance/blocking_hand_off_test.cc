@@ -233,7 +233,7 @@ TEST_P(BlockingHandOff, DumpsShowTheCallAndItsCaller) {
         });
     }
     eventually([&] { return inside == procs() + 1; });
-    const std::string dump = written_by([&](int fd) { rt().dump(fd); });
+    const std::string dump = written_by([&](int fd) { rt().dump(fd, {.grouped = false, .names = false}); });
     EXPECT_EQ(occurrences(dump, "[in call"), procs() + 1U) << dump;
     const std::string section = section_of(dump, "in-a-call");
     EXPECT_TRUE(section.find(hex(caller)) != section.npos || section.find(hex(caller - 1)) != section.npos)

@@ -102,9 +102,11 @@ TEST_P(Debug, TheDumpListsAsManyGreenThreadsAsAreLive) {
     park_off_thread(n, [&] {
         for (int i = 0; i < n; ++i) rt().go({.name = "one-of-many"}, [&] { c.recv(); });
     });
-    const std::string dump = captured([&](int fd) { rt().dump(fd); });
+    const std::string dump = captured([&](int fd) { rt().dump(fd, {.grouped = false}); });
     EXPECT_EQ(rt().stats().live, uint64_t{n});
     EXPECT_EQ(occurrences(dump, "one-of-many"), std::size_t{n}) << dump;
+    const std::string grouped = captured([&](int fd) { rt().dump(fd); });
+    EXPECT_EQ(occurrences(grouped, "50 green threads \"one-of-many\" [chan receive"), 1U) << grouped;
     c.close();
     rt().drain();
 }

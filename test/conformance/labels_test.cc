@@ -197,7 +197,7 @@ TEST_P(Labels, ANameCanBeGivenLater) {
 // ---- In dumps.
 
 std::string dump_of(runtime& rt) {
-    return written_by([&](int fd) { rt.dump(fd); });
+    return written_by([&](int fd) { rt.dump(fd, {.grouped = false, .names = false}); });
 }
 
 TEST_P(Labels, AreShownInDumps) {

@@ -228,7 +228,7 @@ TEST(LastMoments, AGreenThreadInTheDumpMayReadTheDump) {
         }
     });
     eventually([&] { return rt.stats().parks >= 1000; });
-    rt.dump(ends[1]);
+    rt.dump(ends[1], {.grouped = false, .names = false});
     EXPECT_GT(read_bytes, 65536) << "more than a pipe holds";
     over = true;
     gate.close();
@@ -252,7 +252,7 @@ TEST(LastMoments, TwoMayDumpAtOnce) {
     });
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const auto dump = [&] {
-        for (int i = scaled(400); i > 0; --i) rt.dump(nowhere);
+        for (int i = scaled(400); i > 0; --i) rt.dump(nowhere, {.names = false});
     };
     std::thread other(dump);
     dump();

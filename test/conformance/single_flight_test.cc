@@ -46,7 +46,8 @@ protected:
 
 private:
     std::size_t waiting(const std::string& reason) {
-        return occurrences(written_by([&](int fd) { rt().dump(fd); }), "[" + reason + ", ");
+        return occurrences(written_by([&](int fd) { rt().dump(fd, {.grouped = false, .names = false}); }),
+                           "[" + reason + ", ");
     }
 };
 

@@ -77,7 +77,7 @@ std::vector<blocked> left_when_quiet(runtime& rt, program& p, std::string& dump)
     eventually([&] {
         const stats_snapshot before = rt.stats();
         if (!asleep(before) || has_timers(*s)) return false;
-        dump = written_by([&](int fd) { rt.dump(fd); });
+        dump = written_by([&](int fd) { rt.dump(fd, {.grouped = false, .names = false}); });
         left = green_threads_in(dump);
         if (std::any_of(left.begin(), left.end(), may_go_on)) return false;
         const stats_snapshot after = rt.stats();

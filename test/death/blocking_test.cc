@@ -64,7 +64,7 @@ TEST_F(BlockingMisuse, UnlockingAnUnlockedMutex) {
                      m.unlock();
                  }),
                  fatal_line("unlock of an unlocked weft::mutex; pair lock and unlock with std::lock_guard"),
-                 "weft: in a blocking call of green thread %d \"culprit\" (started by %s)", "    #0  0x%x %s");
+                 "weft: in a blocking call of green thread %d \"culprit\" (started by %s)", "    #0  %s");
 }
 
 TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {

@@ -14,7 +14,7 @@ inline constexpr const char* culprit = "weft: in green thread %d \"culprit\" (st
 inline constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
 
 // One of the lines that follow.
-inline constexpr const char* frame_line = "    #%d%s 0x%x %s (%s+0x%x)";
+inline constexpr const char* frame_line = "    #%d%s %s (%s+0x%x)";
 
 // Runs f as a green thread called culprit. On one processor, a green thread that f starts runs
 // until it waits each time f yields.

@@ -50,10 +50,7 @@ TEST_F(EscapedException, NeedNotBeAStdException) {
                  advice);
 }
 
-[[gnu::noinline]] void thrower() {
-    std::fprintf(stderr, "thrower returns to %p\n", __builtin_return_address(0));
-    throw std::logic_error("deep down");
-}
+[[gnu::noinline]] void thrower() { throw std::logic_error("deep down"); }
 
 [[gnu::noinline]] void caller() {
     thrower();
@@ -62,12 +59,8 @@ TEST_F(EscapedException, NeedNotBeAStdException) {
 
 // Nothing was unwound: the report has the frames that threw.
 TEST_F(EscapedException, ShowsTheFramesThatThrew) {
-    EXPECT_EXIT(as_cook([] { caller(); }), ::testing::KilledBySignal(SIGABRT),
-                ::testing::Truly([](const std::string& text) {
-                    const std::string_view told = "thrower returns to ";
-                    const std::size_t begin = text.find(told) + told.size();
-                    return occurrences(text, ' ' + text.substr(begin, text.find('\n', begin) - begin) + ' ') == 1;
-                }));
+    EXPECT_ABORT(as_cook([] { caller(); }), "    #%d%s weft::test::(anonymous namespace)::thrower()%s",
+                 "    #%d%s weft::test::(anonymous namespace)::caller()%s");
 }
 
 TEST_F(EscapedException, IsNotConfusedWithCaughtExceptions) {

@@ -173,7 +173,7 @@ TEST_F(ProcessEnd, MainMayLeaveADumpUnread) {
                 for (int i = 0; i < 1000; ++i) go([] { chan<int>::nil().recv(); });
                 while (stats().parks < 1000) yield();
                 dumping = std::thread([&] {
-                    weft::dump(ends[1]);
+                    weft::dump(ends[1], {.grouped = false});
                     close(ends[1]);
                 });
                 pollfd full{ends[1], POLLOUT, 0};

@@ -109,6 +109,23 @@ def in_plug_ins(prefix):
     run_consumer(host, compiler.libraries, plug_ins)
 
 
+def by_debug_files(prefix):
+    """Lines in reports: by GCC and Clang, and of a stripped program with a separate debug file."""
+    static = ["--static"] if is_static(library_folder(prefix)) else []
+    flags = ask_pkg_config(prefix, "weft-observe", "--cflags")
+    libs = ask_pkg_config(prefix, "weft-observe", "--libs", *static)
+    source = os.path.join(HERE, "consumer", "observed.cc")
+    program = os.path.join(prefix, "observed")
+    compilers = [c for c in (os.environ.get("CXX", "c++"), "clang++-19") if shutil.which(c)]
+    for compiler in compilers:
+        run(compiler, "-std=c++20", "-O2", "-g", "-fno-omit-frame-pointer", *flags, source, *libs, "-o", program)
+        run_consumer(program, library_folder(prefix), ["observed.cc:11"])
+    run("objcopy", "--only-keep-debug", program, program + ".debug")
+    run("objcopy", "--strip-all", "--add-gnu-debuglink=" + program + ".debug", program)
+    run_consumer(program, library_folder(prefix), ["observed.cc:11"])
+    print("consumer: dumps have lines with " + ", ".join(compilers) + ", and of a stripped program")
+
+
 def by_flags(prefix):
     compiler = prepared(prefix)
     examples = os.path.join(ROOT, "examples")
@@ -152,12 +169,16 @@ def main():
             raise RuntimeError("the headers of tls are installed without its library, or the library without them")
         if has_tls:
             by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
+        if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
+            by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:
             by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}", "-DWEFT_PRECOMPILE=ON")
         kept = os.path.join(build, "consumer")
         shutil.rmtree(kept, ignore_errors=True)
         shutil.move(prefix, kept)
         in_plug_ins(kept)
+        if os.path.exists(os.path.join(library_folder(kept), "pkgconfig", "weft-observe.pc")):
+            by_debug_files(kept)
         if is_static(library_folder(kept)):
             by_flags(kept)
     print("consumer: find_package" + (" and pkg-config" if installed_only else ", pkg-config and add_subdirectory") + " built and ran")

@@ -24,10 +24,10 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GCC = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast", "-Wuseless-cast", "-Werror"]
 CLANG = ["clang++-19", "-std=c++20", "-stdlib=libc++", "-fexperimental-library", "-Weverything", "-Werror"]
-# Warnings about what C++20 code does, about layout, about exceptions without a key function, as the
-# standard's are, and about functions that do not say which lock their caller must not hold.
+# Warnings about what C++20 code does, about layout, and about exceptions without a key function, as
+# the standard's are.
 CLANG += ["-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-pre-c++20-compat-pedantic", "-Wno-c++20-compat", "-Wno-padded",
-          "-Wno-unsafe-buffer-usage", "-Wno-weak-vtables", "-Wno-thread-safety-negative"]
+          "-Wno-unsafe-buffer-usage", "-Wno-weak-vtables"]
 # Headers of libstdc++ do not survive the macros, so they come first.
 STANDARD = """algorithm array atomic bit charconv chrono compare concepts coroutine cstddef cstdint exception functional future iterator limits
 memory mutex new optional semaphore shared_mutex source_location span stdexcept stop_token string string_view system_error thread tuple type_traits

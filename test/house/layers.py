@@ -22,8 +22,8 @@ import re
 import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
-LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
-          "signals", "c"]
+LAYERS = ["base", "os", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
+          "signals", "c", "observe"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -35,6 +35,7 @@ UPCALLS = {
     "idle/placement.h": "an M that was told to move",
     "lifecycle/crash.h": "an overflow that is found without a guard",
     "lifecycle/fork.h": "the handler of fork() is installed on first use",
+    "lifecycle/report.h": "a misuse that is reported, and does not end the process",
     "lifecycle/start.h": "an M is needed, and none is idle",
     "monitor/sysmon.h": "work waits, and only the monitor can help",
     "per_g/big_stack.h": "a G is to continue on a larger stack",
@@ -46,11 +47,11 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio"]
+COMPONENTS = ["tls", "asio", "observe"]
 
 # Layers that are independent of the operating system. They call src/os for what they need from it.
 WITHOUT_SYSTEM_HEADERS = ["base", *SCHEDULER, "sync", "time"]
-PLATFORM_LAYERS = ["base", "os", "context", "poll"]
+PLATFORM_LAYERS = ["base", "os", "symbols", "context", "poll"]
 # Instructions that users compile into their own code, so the build cannot choose a file of the
 # library for them.
 INLINED_PLATFORM = {"include/weft/detail/call_at.h"}

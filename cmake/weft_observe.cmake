@@ -1,0 +1,36 @@
+# weft_observe.cmake: weft::observe, a separate library that shows what happens in a running program:
+# lines and inlined calls in reports, by elfutils. Without elfutils it is left out.
+#
+# A program gets it by linking it. Its functions are found by name (src/symbols/debug_information.h),
+# so the linker is told to take them although no source mentions them.
+if(NOT WEFT_OBSERVE MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "weft: WEFT_OBSERVE is \"${WEFT_OBSERVE}\"; it must be AUTO, ON or OFF")
+endif()
+if(WEFT_OBSERVE STREQUAL "OFF")
+  return()
+endif()
+find_path(WEFT_LIBDW_INCLUDE elfutils/libdwfl.h)
+find_library(WEFT_LIBDW dw)
+mark_as_advanced(WEFT_LIBDW_INCLUDE WEFT_LIBDW)
+if(NOT WEFT_LIBDW OR NOT WEFT_LIBDW_INCLUDE)
+  if(WEFT_OBSERVE STREQUAL "ON")
+    message(FATAL_ERROR "weft: no elfutils for weft::observe; run: apt-get install libdw-dev (or configure with -DWEFT_OBSERVE=OFF)")
+  endif()
+  message(STATUS "weft: weft::observe left out: no elfutils; run: apt-get install libdw-dev")
+  return()
+endif()
+
+file(GLOB weft_observe_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/observe/*.cc")
+list(FILTER weft_observe_sources EXCLUDE REGEX "_test\\.cc$")
+add_library(weft_observe ${weft_observe_sources})
+add_library(weft::observe ALIAS weft_observe)
+target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src" SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}")
+target_link_libraries(weft_observe PUBLIC weft PRIVATE dw)  # by name, so that the installed package names no path
+target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information)
+set_target_properties(weft_observe PROPERTIES
+  EXPORT_NAME observe
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+weft_library_flags(weft_observe)
+weft_strict_warnings(weft_observe)
+add_dependencies(weft_components weft_observe)
