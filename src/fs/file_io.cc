@@ -122,7 +122,7 @@ ssize_t write_ready(int fd, const iovec* from, std::size_t count, int64_t offset
 
 ssize_t try_read(int fd, file_way way, const iovec* into, std::size_t count, int64_t offset) {
     if (way == file_way::polled) return read_polled(fd, into, count, offset);
-    if (way == file_way::socket) return offset == os::own_position ? os::try_socket_read(fd, into, count) : -ESPIPE;
+    if (way == file_way::socket) return os::try_socket_read(fd, into, count);
     return ask(
         fd, POLLIN, [&] { return os::try_file_read(fd, into, count, offset); },
         [&] { return read_ready(fd, into, count, offset); });
@@ -130,7 +130,7 @@ ssize_t try_read(int fd, file_way way, const iovec* into, std::size_t count, int
 
 ssize_t try_write(int fd, file_way way, const iovec* from, std::size_t count, int64_t offset) {
     if (way == file_way::polled) return os::stream_write(fd, from, count, offset);
-    if (way == file_way::socket) return offset == os::own_position ? os::try_socket_write(fd, from, count) : -ESPIPE;
+    if (way == file_way::socket) return os::try_socket_write(fd, from, count);
     return ask(
         fd, POLLOUT, [&] { return os::try_stream_write(fd, from, count, offset); },
         [&] { return write_ready(fd, from, count, offset); });

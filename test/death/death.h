@@ -10,15 +10,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/build.h"
 #include "support/captured.h"
 #include "support/form.h"
 
 namespace weft::test {
 
-// The statement runs in its own process, which has no threads and no runtime yet.
+// The statement runs in its own process, which has no threads and no runtime yet. An emulator cannot
+// execute the program once more; there, it runs in a fork of this process, which has none either.
 class DeathTest : public ::testing::Test {
 protected:
-    DeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    DeathTest() { GTEST_FLAG_SET(death_test_style, emulated ? "fast" : "threadsafe"); }
 };
 
 // Matches a text that has lines of these forms (see form.h), in this order. Other lines may stand
