@@ -22,6 +22,7 @@
 #include "sched/current.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
+#include "support/build.h"
 #include "support/captured.h"
 #include "support/procs_test.h"
 #include "support/unwinding.h"
@@ -326,9 +327,11 @@ TEST_P(BigStack, UnwindingAndDumpsShowBothParts) {
     const std::size_t at = text.find("\"visitor\"");
     ASSERT_NE(at, text.npos) << text;
     const std::string entry = text.substr(at, text.find("}\n", at) - at);
-    EXPECT_NE(entry.find("run_call_on_stack"), entry.npos) << entry;
-    EXPECT_NE(entry.find("call_on_big_stack"), entry.npos) << entry;
-    EXPECT_NE(entry.find("run_context_entry"), entry.npos) << "the first frame of the own stack: " << entry;
+    if (!emulated) {  // under an emulator, frames have no names
+        EXPECT_NE(entry.find("run_call_on_stack"), entry.npos) << entry;
+        EXPECT_NE(entry.find("call_on_big_stack"), entry.npos) << entry;
+        EXPECT_NE(entry.find("run_context_entry"), entry.npos) << "the first frame of the own stack: " << entry;
+    }
     gate.send(1);
     rt().drain();
 }
