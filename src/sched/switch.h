@@ -59,9 +59,10 @@ namespace weft::detail {
 
 // ---- Rare parts.
 
-// Step 2 for a G with special bits that leaves, and one that enters.
-[[gnu::cold]] void leave_special(M* m, G* from) noexcept;
-[[gnu::cold]] void enter_special(M* m, G* to) noexcept;
+// Step 2 for a G with special bits that leaves, and one that enters. The first returns when, in CPU
+// ticks, if that was recorded; else 0. ticks: the same moment, or 0.
+[[gnu::cold]] uint64_t leave_special(M* m, G* from) noexcept;
+[[gnu::cold]] void enter_special(M* m, G* to, uint64_t ticks) noexcept;
 
 // Waits while a dump reads g's stack; g is then in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;
