@@ -4,13 +4,13 @@
 //
 //     process
 //     ├─ Processors          one for each P: slices say which green thread ran
-//     ├─ Green threads       one for each, under the place where it was started: running, runnable,
-//     │                      waiting for what; below it its regions
+//     ├─ Green threads       one for each, under the place where it was started: runnable, waiting
+//     │                      for what, or in a blocking call; below it its regions
 //     ├─ a thread            one for each M: on which P it was, when it slept, what it stole
-//     └─ counters            runnable green threads, running ones, and those of the program
+//     └─ counters            runnable green threads, and the counters of the program
 //
-// A wake-up is an instant on the waker's track, with an arrow to the slice in which the woken green
-// thread runs. Of more than own_tracks_max green threads, the later ones without a name share lanes,
+// A wake-up is an instant on the waker's track, with an arrow to the slice of the P on which the woken
+// green thread then runs. Of more than own_tracks_max green threads, the later ones without a name share lanes,
 // because viewers slow down with each track.
 //
 // Field numbers are those of the published schema, protos/perfetto/trace/perfetto_trace.proto.
@@ -95,7 +95,6 @@ constexpr uint64_t process_track = 1;
 constexpr uint64_t processors = 2;
 constexpr uint64_t green_threads = 3;
 constexpr uint64_t runnable_track = 4;
-constexpr uint64_t running_track = 5;
 constexpr uint64_t first_p = 16;
 constexpr uint64_t first_thread = 2'048;
 constexpr uint64_t first_site = 16'384;
@@ -103,6 +102,7 @@ constexpr uint64_t first_counter = 32'768;
 constexpr uint64_t first_g = 65'536;
 
 constexpr std::size_t own_tracks_max = 1000;
+constexpr int64_t runnable_every_ns = 20'000;
 
 class writer final : public teller {
 public:
@@ -118,7 +118,6 @@ public:
         describe_group(processors, "Processors", 1);
         describe_group(green_threads, "Green threads", 2);
         describe_counter(runnable_track, "runnable green threads");
-        describe_counter(running_track, "running green threads");
         for (std::size_t i = 0; i < r_.threads.size(); ++i) describe_thread(i);
         replay(r_, *this);
         to_.append(bytes_);
@@ -129,32 +128,25 @@ public:
         static_cast<void>(g);
     }
 
+    // Where it runs is a slice of the P, why it does not is one of its own track.
     void changes(const change& c) override {
         const track& g = c.before;
         const uint64_t own = track_of(g);
-        if (g.now == life::running && g.p != no_p) {
-            end(track_of_p(g.p), c.ns);
-            count(running_track, c.ns, --running_);
+        if (g.now == life::running) {
+            if (g.p != no_p) end(track_of_p(g.p), c.ns);
+        } else if (g.now != life::unknown) {
+            end(own, c.ns);
         }
-        if (g.now == life::runnable) count(runnable_track, c.ns, --runnable_);
-        if (g.now != life::unknown) end(own, c.ns);
-        if (c.after == life::ended) return;
-        if (c.after == life::running && c.p != no_p) {
-            event(c.ns, [&](pbf_writer& e) {
-                e.add_enum(track_event::type, track_event::begin);
-                e.add_uint64(track_event::track_uuid, track_of_p(c.p));
-                e.add_string(track_event::name, title_of(r_, g));
-            });
-            count(running_track, c.ns, ++running_);
-        }
-        if (c.after == life::runnable) count(runnable_track, c.ns, ++runnable_);
-        const uint64_t flow = c.after == life::running ? g.flow : 0;
-        const uint32_t name = name_iid(name_of(c));
+        count_runnable(c.ns, (c.after == life::runnable ? 1 : 0) - (g.now == life::runnable ? 1 : 0));
+        if (c.after == life::ended || (c.after == life::running && c.p == no_p)) return;
+        const bool runs = c.after == life::running;
+        const uint64_t on = runs ? track_of_p(c.p) : own;
+        const uint32_t name = name_iid(runs ? title_of(r_, g) : name_of(c));
         event(c.ns, [&](pbf_writer& e) {
             e.add_enum(track_event::type, track_event::begin);
             e.add_uint64(track_event::name_iid, name);
-            e.add_uint64(track_event::track_uuid, own);
-            if (flow != 0) e.add_fixed64(track_event::terminating_flow_ids, flow);
+            e.add_uint64(track_event::track_uuid, on);
+            if (runs && g.flow != 0) e.add_fixed64(track_event::terminating_flow_ids, g.flow);
         });
     }
 
@@ -226,8 +218,6 @@ private:
         switch (c.after) {
             case life::runnable:
                 return "runnable";
-            case life::running:
-                return "running";
             case life::in_call:
                 return "blocking call";
             case life::waiting:
@@ -237,7 +227,7 @@ private:
         }
     }
 
-    // ---- Packets.
+    // ---- Packets. fill must not add another one.
 
     template <typename F>
     void add_packet(F fill) {
@@ -302,11 +292,15 @@ private:
         });
     }
 
-    void count(uint64_t on, int64_t ns, int64_t value) {
+    // At most once per runnable_every_ns: otherwise a fifth of the file.
+    void count_runnable(int64_t ns, int change) {
+        runnable_ += change;
+        if (change == 0 || ns - runnable_shown_ns_ < runnable_every_ns) return;
+        runnable_shown_ns_ = ns;
         event(ns, [&](pbf_writer& e) {
             e.add_enum(track_event::type, track_event::counter);
-            e.add_uint64(track_event::track_uuid, on);
-            e.add_int64(track_event::counter_value, value);
+            e.add_uint64(track_event::track_uuid, runnable_track);
+            e.add_int64(track_event::counter_value, runnable_);
         });
     }
 
@@ -426,7 +420,7 @@ private:
     std::string bytes_;
     int64_t last_ns_;
     int64_t runnable_ = 0;
-    int64_t running_ = 0;
+    int64_t runnable_shown_ns_ = 0;
     std::unordered_map<std::string, uint32_t> names_;
     std::unordered_map<std::string, uint64_t> counters_;
     std::unordered_map<uint64_t, uint64_t> sites_;

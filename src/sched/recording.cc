@@ -244,28 +244,7 @@ uint64_t word_of(const source_location& where) noexcept {
 
 bool is_named_start(const G& g) noexcept { return (g.traits & trait::named) != 0 && g.never_ran(); }
 
-void add_name(event_ring& ring, const G& g) noexcept {
-    const std::string_view name = g.name_or_empty();
-    ring.add(os::cpu_ticks(), event::pack(event_kind::name, 0, g.id), name.size());
-    add_text(ring, name);
-}
-
-// What a thread says of a G that it has made runnable.
-uint64_t runnable_event(const G& g, uint8_t waker, uint64_t by, uint64_t& argument) noexcept {
-    if (g.never_ran()) {
-        argument = word_of(g.where);
-        return event::pack(event_kind::spawn, 0, g.id);
-    }
-    argument = by;
-    return event::pack(event_kind::ready, waker, g.id);
-}
-
-}  // namespace
-
-uint64_t record_leave(M* m, const G& from) noexcept {
-    event_ring* ring = m->events.load(acquire);  // sees what attach wrote
-    if (ring == nullptr) return 0;
-    const uint64_t ticks = os::cpu_ticks();
+[[gnu::always_inline]] inline void add_leave(event_ring& ring, uint64_t ticks, const M* m, const G& from) noexcept {
     uint64_t what = 0;
     uint64_t argument = 0;
     switch (m->after.what) {
@@ -283,14 +262,47 @@ uint64_t record_leave(M* m, const G& from) noexcept {
             what = event::pack(event_kind::yield, static_cast<uint8_t>(yield_of(m, from)), from.id);
             break;
     }
-    ring->add(ticks, what, argument);
-    return ticks;
+    ring.add(ticks, what, argument);
 }
 
-void record_run(M* m, const G& to, uint64_t ticks) noexcept {
+[[gnu::always_inline]] inline void add_run(event_ring& ring, uint64_t ticks, const M* m, const G& to) noexcept {
+    ring.add(ticks, event::pack(event_kind::run, 0, to.id), m->p->index);
+}
+
+void add_name(event_ring& ring, const G& g) noexcept {
+    const std::string_view name = g.name_or_empty();
+    ring.add(os::cpu_ticks(), event::pack(event_kind::name, 0, g.id), name.size());
+    add_text(ring, name);
+}
+
+// What a thread says of a G that it has made runnable.
+uint64_t runnable_event(const G& g, uint8_t waker, uint64_t by, uint64_t& argument) noexcept {
+    if (g.never_ran()) [[unlikely]] {
+        argument = word_of(g.where);
+        return event::pack(event_kind::spawn, 0, g.id);
+    }
+    argument = by;
+    return event::pack(event_kind::ready, waker, g.id);
+}
+
+}  // namespace
+
+void record_leave(M* m, const G& from) noexcept {
+    event_ring* ring = m->events.load(acquire);  // sees what attach wrote
+    if (ring != nullptr) add_leave(*ring, os::cpu_ticks(), m, from);
+}
+
+void record_run(M* m, const G& to) noexcept {
+    event_ring* ring = m->events.load(acquire);  // as above
+    if (ring != nullptr) add_run(*ring, os::cpu_ticks(), m, to);
+}
+
+void record_switch(M* m, const G& from, const G& to) noexcept {
     event_ring* ring = m->events.load(acquire);  // as above
     if (ring == nullptr) return;
-    ring->add(ticks != 0 ? ticks : os::cpu_ticks(), event::pack(event_kind::run, 0, to.id), m->p->index);
+    const uint64_t ticks = os::cpu_ticks();
+    add_leave(*ring, ticks, m, from);
+    add_run(*ring, ticks, m, to);
 }
 
 void record_runnable(M* m, const G& g) noexcept {
@@ -300,7 +312,8 @@ void record_runnable(M* m, const G& g) noexcept {
     uint64_t argument = 0;
     const uint64_t what = runnable_event(g, 0, by, argument);
     ring->add(os::cpu_ticks(), what, argument);
-    if (is_named_start(g)) add_name(*ring, g);
+    if (is_named_start(g)) [[unlikely]]
+        add_name(*ring, g);
 }
 
 void record_name(M* m, const G& g) noexcept {

@@ -91,14 +91,13 @@ void end_recording_of(M* m) noexcept;
 // The bytes of a string, after the event that has its size.
 [[gnu::cold]] void record_text(M* m, std::string_view text) noexcept;
 
-// from leaves m, as m->after says. Returns when, in CPU ticks; 0: m has no ring.
-[[gnu::cold]] uint64_t record_leave(M* m, const G& from) noexcept;
-
-// to runs on m, since then; 0: since now.
-[[gnu::cold]] void record_run(M* m, const G& to, uint64_t ticks) noexcept;
+// from leaves m, as m->after says, and to runs on it; or only one of them.
+void record_switch(M* m, const G& from, const G& to) noexcept;
+void record_leave(M* m, const G& from) noexcept;
+void record_run(M* m, const G& to) noexcept;
 
 // g was made runnable by m: it starts, or its wait is over.
-[[gnu::cold]] void record_runnable(M* m, const G& g) noexcept;
+void record_runnable(M* m, const G& g) noexcept;
 
 // m's G has a new name.
 [[gnu::cold]] void record_name(M* m, const G& g) noexcept;

@@ -156,7 +156,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     compiler_fence();
     // Checked before, but a dump may have frozen it since. acquire: as in hand_m_over
     if (to->special.load(acquire) != 0) [[unlikely]]
-        enter_special(m, to, 0);
+        enter_special(m, to);
     m->p->count.stack_hits.add();
 }
 

@@ -23,7 +23,7 @@ namespace {
     to->state.store(g_state::running, relaxed);  // relaxed: as in hand_m_over
     compiler_fence();
     if (to->special.load(acquire) != 0) [[unlikely]]
-        enter_special(m, to, 0);  // acquire: as in hand_m_over
+        enter_special(m, to);  // acquire: as in hand_m_over
     tell_acquired(&to->special);
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
@@ -55,7 +55,7 @@ bool enter_slow(M* m) noexcept {
     }
 }
 
-uint64_t leave_special(M* m, G* from) noexcept {
+void leave_special(M* m, G* from) noexcept {
     const uint32_t flags = from->special.load(relaxed_own);
     if ((flags & special::own_fp) != 0) {
         from->fp_control = read_fp_control();
@@ -67,7 +67,7 @@ uint64_t leave_special(M* m, G* from) noexcept {
         if ((flags & (special::kept | special::preempted)) == special::kept) stop_keeping(from);
     }
     if ((flags & special::holds) != 0) report_held_mutex(*from, __builtin_frame_address(0));
-    return (flags & special::traced) != 0 ? record_leave(m, *from) : 0;
+    if ((flags & special::traced) != 0) record_leave(m, *from);
 }
 
 void await_thaw(G* g, g_state before) noexcept {
@@ -81,19 +81,24 @@ void await_thaw(G* g, g_state before) noexcept {
     }
 }
 
-void enter_special(M* m, G* to, uint64_t ticks) noexcept {
+void enter_special(M* m, G* to) noexcept {
     await_thaw(to, g_state::runnable);
     const uint32_t flags = to->special.load(relaxed);  // relaxed: set by the owner, except traced
-    if ((flags & special::traced) != 0) record_run(m, *to, ticks);
+    if ((flags & special::traced) != 0) record_run(m, *to);
     if ((flags & special::own_fp) != 0) write_fp_control(to->fp_control);
     if ((flags & special::interruptible) != 0) open_gate(m);
 }
 
 run_context_t* switch_special(M* m, G* from, G* to) noexcept {
-    const uint64_t ticks = leave_special(m, from);
+    // acquire: as in hand_m_over; relaxed: set by the owner
+    if (((from->special.load(relaxed) | to->special.load(acquire)) & ~unsigned{special::traced}) == 0) {
+        record_switch(m, *from, *to);
+        return &to->context;
+    }
+    leave_special(m, from);
     // relaxed: set by the owners
     if (((from->special.load(relaxed) | to->special.load(relaxed)) & special::pinned) == 0) {
-        enter_special(m, to, ticks);
+        enter_special(m, to);
         return &to->context;
     }
     // One M cannot run both in sequence: g0 hands our P off, with to.
@@ -189,7 +194,7 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     *m->eh = m->g0_eh;
     m->g = nullptr;
     if (from->special.load(relaxed) != 0) [[unlikely]]
-        static_cast<void>(leave_special(m, from));  // relaxed: the owner's
+        leave_special(m, from);  // relaxed: the owner's
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);

@@ -59,17 +59,16 @@ namespace weft::detail {
 
 // ---- Rare parts.
 
-// Step 2 for a G with special bits that leaves, and one that enters. The first returns when, in CPU
-// ticks, if that was recorded; else 0. ticks: the same moment, or 0.
-[[gnu::cold]] uint64_t leave_special(M* m, G* from) noexcept;
-[[gnu::cold]] void enter_special(M* m, G* to, uint64_t ticks) noexcept;
+// Step 2 for a G with special bits that leaves, and one that enters.
+[[gnu::cold]] void leave_special(M* m, G* from) noexcept;
+[[gnu::cold]] void enter_special(M* m, G* to) noexcept;
 
 // Waits while a dump reads g's stack; g is then in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;
 
 // Does both. Returns where to resume: in to or, if one of the two is pinned, on g0, with to in
 // m->picked.
-[[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
+[[gnu::noinline]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
 // Whether p must go through g0 for its timers.
 [[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;

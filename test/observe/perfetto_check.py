@@ -36,9 +36,9 @@ def unknown_fields(message):
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
-        for inner in value if field.label == field.LABEL_REPEATED else [value]:
-            if unknown_fields(inner):
-                return True
+        inner = [value] if hasattr(value, "DESCRIPTOR") else value
+        if any(unknown_fields(m) for m in inner):
+            return True
     return False
 
 
