@@ -277,16 +277,16 @@ TEST(ContextInit, RoundsTheTopDownTo16Bytes) {
     EXPECT_EQ(exact.fp, nullptr);
 }
 
+// Not a lambda, whose caller may be another frame.
+[[gnu::noinline]] void change_frame_pointer(void* /*unused*/) {
+    auto* frame_pointer = static_cast<volatile uintptr_t*>(__builtin_frame_address(0));
+    *frame_pointer = *frame_pointer + 64;
+}
+
 TEST(KeptRegisters, ALostRegisterIsNoticed) {
     EXPECT_EQ(weft_keep_registers(1, [](void*) {}, nullptr), 0U);
     // The callee saves the frame pointer on its stack.
-    const uint64_t changed = weft_keep_registers(
-        seed_here,
-        [](void*) {
-            auto* frame_pointer = static_cast<volatile uintptr_t*>(__builtin_frame_address(0));
-            *frame_pointer = *frame_pointer + 64;
-        },
-        nullptr);
+    const uint64_t changed = weft_keep_registers(seed_here, &change_frame_pointer, nullptr);
     EXPECT_NE(changed, 0U);
     EXPECT_NE(names_of(changed), "");
 }

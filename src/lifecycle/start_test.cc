@@ -22,6 +22,7 @@
 #include "sched/scheduler.h"
 #include "support/build.h"
 #include "support/captured.h"
+#include "support/emulator.h"
 #include "support/environment.h"
 #include "support/eventually.h"
 #include "support/resources.h"
@@ -323,7 +324,7 @@ TEST(Stopping, WaitsForAnMThatAnExternalThreadStarts) {
 
 // In its own process: what it leaves behind makes later checks less strict.
 TEST(StoppingDeathTest, AReturningStragglerIsNotTakenForAPlainThread) {
-    if (test::emulated) GTEST_SKIP() << "which cannot start the test anew";
+    test::start_children_in_emulator();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

@@ -19,18 +19,44 @@ struct replacement {
 
 // Long forms of types that a program has by the thousand.
 constexpr replacement replacements[] = {
-    {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
-    {"std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>", "std::string"},
-    {"std::basic_string_view<char, std::char_traits<char> >", "std::string_view"},
-    {"std::__1::basic_string_view<char, std::__1::char_traits<char>>", "std::string_view"},
+    {"> >", ">>"},
     {"std::__cxx11::", "std::"},
     {"std::__1::", "std::"},
+    {"std::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
+    {"std::basic_string_view<char, std::char_traits<char>>", "std::string_view"},
     {"[abi:cxx11]", ""},
 };
 
 void replace_all(std::string& text, const replacement& r) {
-    for (std::size_t at = 0; (at = text.find(r.from, at)) != std::string::npos; at += r.to.size())
+    // From where it was: "> > >" becomes ">>>".
+    for (std::size_t at = 0; (at = text.find(r.from, at)) != std::string::npos;)
         text.replace(at, r.from.size(), r.to);
+}
+
+// The index of the bracket that closes the one at text[at].
+std::size_t closing(const std::string& text, std::size_t at) noexcept {
+    for (int depth = 0; at < text.size(); ++at) {
+        if (text[at] == '(') ++depth;
+        if (text[at] == ')' && --depth == 0) return at;
+    }
+    return std::string::npos;
+}
+
+// LLVM's 'lambda'(int) and 'lambda0'(int) become {lambda(int)#1} and {lambda(int)#2}, as GCC has them.
+void rename_lambdas(std::string& text) {
+    constexpr std::string_view start = "'lambda";
+    for (std::size_t at = 0; (at = text.find(start, at)) != std::string::npos;) {
+        const std::size_t quote = text.find('\'', at + 1);
+        if (quote == std::string::npos || quote + 1 >= text.size() || text[quote + 1] != '(') return;
+        const std::size_t end = closing(text, quote + 1);
+        if (end == std::string::npos) return;
+        const std::string digits = text.substr(at + start.size(), quote - at - start.size());
+        const int number = digits.empty() ? 1 : std::atoi(digits.c_str()) + 2;  // NOLINT: digits
+        const std::string renamed =
+            "{lambda" + text.substr(quote + 1, end - quote) + "#" + std::to_string(number) + "}";
+        text.replace(at, end + 1 - at, renamed);
+        at += renamed.size();
+    }
 }
 
 // Steps over the letters before the first name: _ZN for a nested name, K for const, Z for a
@@ -67,8 +93,11 @@ std::string readable_name(const std::string& linker_name) {
     const std::unique_ptr<char, void (*)(void*)> demangled(
         abi::__cxa_demangle(linker_name.c_str(), nullptr, nullptr, &status), &std::free);
     std::string name = status == 0 && demangled != nullptr ? demangled.get() : linker_name;
-    if (const std::size_t clone = name.find(" [clone "); clone != std::string::npos) name.resize(clone);
+    // As GCC's and LLVM's demanglers mark a copy.
+    if (const std::size_t copy = std::min(name.find(" [clone "), name.find(" (.")); copy != std::string::npos)
+        name.resize(copy);
     for (const replacement& r : replacements) replace_all(name, r);
+    rename_lambdas(name);
     if (name.size() > longest_name) {
         constexpr std::string_view cut = "…";
         name.resize(longest_name - cut.size());

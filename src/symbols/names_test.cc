@@ -11,6 +11,8 @@ namespace {
 TEST(ReadableName, IsDemangled) {
     EXPECT_EQ(readable_name("_Z5serveRKN4weft4chanIiEE"), "serve(weft::chan<int> const&)");
     EXPECT_EQ(readable_name("_ZZ4mainENKUlvE_clEv"), "main::{lambda()#1}::operator()() const");
+    EXPECT_EQ(readable_name("_ZZ4mainENKUliE0_clEi"), "main::{lambda(int)#2}::operator()(int) const");
+    EXPECT_EQ(readable_name("_Z3putSt6vectorIS_IiSaIiEESaIS1_EE").find("> >"), std::string::npos);
 }
 
 TEST(ReadableName, IsUnchangedIfItIsNotMangled) {

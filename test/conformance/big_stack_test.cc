@@ -37,20 +37,22 @@ constexpr std::size_t mib = 1024 * 1024;
 
 const detail::G& this_green_thread() { return *detail::current_m()->g; }
 
-// How much of a stack use() may be told to use. use() itself needs more, and much more in sanitized
-// code that is not optimized.
-constexpr std::size_t usable(std::size_t size) { return built_with_sanitizer ? size / 2 : size - 64 * 1024; }
+// How much of a stack use() may be told to use: all but the frames around it, which are larger in
+// sanitized code.
+constexpr std::size_t usable(std::size_t size) { return size - 64 * 1024; }
 
-// Uses that much stack, all of it. Returns the address of the lowest frame record.
-[[gnu::noinline]] uintptr_t use(std::size_t bytes) {
+// Uses the stack below top, so many bytes of it. Returns the address of the lowest frame record.
+[[gnu::noinline]] uintptr_t use_below(uintptr_t top, std::size_t bytes) {
     volatile std::byte some[4096];
     some[0] = std::byte{1};
     some[sizeof(some) - 1] = std::byte{1};
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-    if (bytes <= sizeof(some)) return here;
-    const uintptr_t below = use(bytes - sizeof(some));
+    if (top - here >= bytes) return here;
+    const uintptr_t below = use_below(top, bytes);
     return below + (some[0] == std::byte{1} ? 0 : 1);
 }
+
+uintptr_t use(std::size_t bytes) { return use_below(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), bytes); }
 
 TEST_P(BigStack, HasTheRequestedSize) {
     rt().run([] {
@@ -325,9 +327,11 @@ TEST_P(BigStack, UnwindingAndDumpsShowBothParts) {
     const std::size_t at = text.find("\"visitor\"");
     ASSERT_NE(at, text.npos) << text;
     const std::string entry = text.substr(at, text.find("}\n", at) - at);
-    EXPECT_NE(entry.find("run_call_on_stack"), entry.npos) << entry;
-    EXPECT_NE(entry.find("call_on_big_stack"), entry.npos) << entry;
-    EXPECT_NE(entry.find("run_context_entry"), entry.npos) << "the first frame of the own stack: " << entry;
+    if (!emulated) {  // under an emulator, frames have no names
+        EXPECT_NE(entry.find("run_call_on_stack"), entry.npos) << entry;
+        EXPECT_NE(entry.find("call_on_big_stack"), entry.npos) << entry;
+        EXPECT_NE(entry.find("run_context_entry"), entry.npos) << "the first frame of the own stack: " << entry;
+    }
     gate.send(1);
     rt().drain();
 }

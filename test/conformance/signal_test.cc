@@ -20,6 +20,7 @@
 
 #include "os/signals.h"
 #include "support/build.h"
+#include "support/emulator.h"
 #include "support/eventually.h"
 
 namespace weft::test {
@@ -153,7 +154,7 @@ struct sigaction action_of(void (*handler)(int, siginfo_t*, void*)) {
 // In a separate process, where the first runtime starts after the first handler was installed.
 TEST(SignalsDeathTest, AFaultReachesEarlierAndLaterHandlers) {
     if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
-    if (emulated) GTEST_SKIP() << "which cannot start the test anew";
+    start_children_in_emulator();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
@@ -181,7 +182,7 @@ void make_longer(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
 
 TEST(SignalsDeathTest, ABusErrorReachesAnEarlierHandler) {
     if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
-    if (emulated) GTEST_SKIP() << "which cannot start the test anew";
+    start_children_in_emulator();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

@@ -389,7 +389,7 @@ TEST_F(Overflow, ASentFaultSignalKillsTheProcess) {
                 rt.run([signal] { ::kill(::getpid(), signal); });
                 std::_Exit(1);
             },
-            ::testing::KilledBySignal(signal), "^$");
+            ::testing::KilledBySignal(signal), ::testing::Not(::testing::HasSubstr("weft")));
     }
 }
 

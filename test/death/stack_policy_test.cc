@@ -53,7 +53,7 @@ void run_some(stack_policy policy) {
 }
 
 TEST_F(StackMemory, APagedStackIsCountedInFull) {
-    if (built_with_sanitizer) GTEST_SKIP() << "which has memory of its own";
+    if (built_with_sanitizer || emulated) GTEST_SKIP() << "which has memory of its own";
     EXPECT_EXIT(
         {
             allow(less_than_the_first_slab);
@@ -67,7 +67,7 @@ TEST_F(StackMemory, APagedStackIsCountedInFull) {
 }
 
 TEST_F(StackMemory, AGrowingStackIsCountedAsFarAsItIsUsed) {
-    if (built_with_sanitizer) GTEST_SKIP() << "which has memory of its own";
+    if (built_with_sanitizer || emulated) GTEST_SKIP() << "which has memory of its own";
     EXPECT_EXIT(
         {
             allow(less_than_the_first_slab);
@@ -78,7 +78,7 @@ TEST_F(StackMemory, AGrowingStackIsCountedAsFarAsItIsUsed) {
 }
 
 TEST_F(StackMemory, AFixedStackIsCountedInFullAndSmall) {
-    if (built_with_sanitizer) GTEST_SKIP() << "which has memory of its own";
+    if (built_with_sanitizer || emulated) GTEST_SKIP() << "which has memory of its own";
     EXPECT_EXIT(
         {
             allow(less_than_the_first_slab);
@@ -89,7 +89,7 @@ TEST_F(StackMemory, AFixedStackIsCountedInFullAndSmall) {
 }
 
 TEST_F(StackMemory, WithoutMemoryTheGrowingGreenThreadIsNamed) {
-    if (built_with_sanitizer) GTEST_SKIP() << "which has memory of its own";
+    if (built_with_sanitizer || emulated) GTEST_SKIP() << "which has memory of its own";
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1, .stack_size = 64 * mib, .stacks = stack_policy::growing});
