@@ -225,10 +225,9 @@ struct program {
 };
 
 constexpr program programs[] = {
-    {"yield", yield},         {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
-    {"recorded", recorded},
-    {"select", select_ready}, {"mutex", mutex},           {"semaphore", semaphore},   {"timer", timer},
-    {"entry", entry},         {"blocking", blocking},
+    {"yield", yield},       {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
+    {"recorded", recorded}, {"select", select_ready},   {"mutex", mutex},           {"semaphore", semaphore},
+    {"timer", timer},       {"entry", entry},           {"blocking", blocking},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // annotations.cc: implements weft/trace.h.
-#include <weft/trace.h>
-
 #include <algorithm>
 #include <bit>
+
+#include <weft/trace.h>
 
 #include "sched/recording.h"
 #include "sched/scheduler.h"
@@ -43,9 +43,8 @@ void in_plain_thread(F record) noexcept {
 namespace detail {
 
 void begin_region(const char* name) noexcept {
-    in_runtime([name](M* m, const G& g) {
-        record_event(m, event_kind::region, 0, g.id, reinterpret_cast<uintptr_t>(name));
-    });
+    in_runtime(
+        [name](M* m, const G& g) { record_event(m, event_kind::region, 0, g.id, reinterpret_cast<uintptr_t>(name)); });
 }
 
 void end_region() noexcept {

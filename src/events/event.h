@@ -18,29 +18,29 @@ namespace weft::detail {
 
 enum class event_kind : uint8_t {
     none,
-    thread,        // an M gets the ring. id: its index; argument: its tid
-    run,           // G id runs. argument: the index of its P
-    wait,          // it parks. detail: a wait_reason; argument: the address of the object's lock, or 0
-    yield,         // it is queued again. detail: an event_yield
-    end,           // it has returned
-    spawn,         // G id starts. argument: a source_location. If it has a name, that follows
-    ready,         // the wait of G id is over. argument: the id of the G that ended it; 0: none did
-    call,          // G id begins a blocking call
-    call_over,     // that ends
-    name,          // G id is now called … argument: bytes of the text that follows
-    text,          // 16 bytes of a string
-    p_taken,       // the M has a P. argument: its index
-    p_given,       // it no longer has it. detail: an event_loss; argument: its index
-    steal,         // id: how many Gs; argument: the index of the victim
-    poll,          // id: how many waits for descriptors are over
-    timers,        // id: how many fired; argument: how late the first was, in ns
-    sleep,         // the M has no work, and sleeps
-    region,        // G id begins a region of the user's. argument: its name, a literal
-    region_over,   // the last one that it began ends
-    counter,       // argument: the name, a literal; a value event follows
-    value,         // argument: a double
-    log,           // argument: bytes of the text that follows
-    count,         // not a kind
+    thread,       // an M gets the ring. id: its index; argument: its tid
+    run,          // G id runs. argument: the index of its P
+    wait,         // it parks. detail: a wait_reason; argument: the address of the object's lock, or 0
+    yield,        // it is queued again. detail: an event_yield
+    end,          // it has returned
+    spawn,        // G id starts. argument: a source_location. If it has a name, that follows
+    ready,        // the wait of G id is over. argument: the id of the G that ended it; 0: none did
+    call,         // G id begins a blocking call
+    call_over,    // that ends
+    name,         // G id is now called … argument: bytes of the text that follows
+    text,         // 16 bytes of a string
+    p_taken,      // the M has a P. argument: its index
+    p_given,      // it no longer has it. detail: an event_loss; argument: its index
+    steal,        // id: how many Gs; argument: the index of the victim
+    poll,         // id: how many waits for descriptors are over
+    timers,       // id: how many fired; argument: how late the first was, in ns
+    sleep,        // the M has no work, and sleeps
+    region,       // G id begins a region of the user's. argument: its name, a literal
+    region_over,  // the last one that it began ends
+    counter,      // argument: the name, a literal; a value event follows
+    value,        // argument: a double
+    log,          // argument: bytes of the text that follows
+    count,        // not a kind
 };
 
 enum class event_yield : uint8_t { asked_itself, preempted, had_no_p };

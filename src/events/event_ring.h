@@ -3,15 +3,15 @@
 // A writer must not wait for readers, so it overwrites the oldest events, and a reader finds out
 // afterwards which of those that it has copied are whole:
 //
-//      writer, event number n                         reader
-//      W1  the words of place n mod capacity          R1  reads head
-//      W2  head = n + 1                               R2  copies the words of events below head
-//                                                     R3  reads head again, h: events up to h - capacity may
-//                                                         have been overwritten while it copied them
+//      writer, event number n                   reader
+//      W1  the words of place n mod capacity    R1  reads head
+//      W2  head = n + 1                         R2  copies the words of events below head
+//                                               R3  reads head again, h: events up to h - capacity
+//                                                   may have been overwritten meanwhile
 //
 // All stores are releases and all loads are acquires. If R2 reads a word of event n, R3 sees W2 of
-// event n - 1, so head is at least n, and the reader drops the event that n has overwritten, which is
-// number n - capacity. On x86 these are plain moves.
+// event n - 1, so head is at least n, and the reader drops the event that n has overwritten, which
+// is number n - capacity. On x86 these are plain moves.
 //
 // Rejected:
 // - a sequence number in each event: a third more memory, and two more stores

@@ -100,8 +100,8 @@ bool is_gated_or_traced(const G* g) noexcept {
                                                  const G* g,
                                                  const call_site& site,
                                                  hand_off when) noexcept {
-    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed_hint) && !is_gated_or_traced(g) &&
-           (g->traits & trait::ambient) == 0;
+    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed_hint) &&
+           !is_gated_or_traced(g) && (g->traits & trait::ambient) == 0;
 }
 
 // at: as for lend. Returns the caller's M, which take_place may change.

@@ -122,8 +122,7 @@ private:
 
     void flow(const char* phase, int64_t ns, uint64_t tid, uint64_t id) {
         const char* binds = *phase == 'f' ? ",\"bp\":\"e\"" : "";
-        add(ns, phase, green_threads, tid,
-            ",\"name\":\"wake\",\"cat\":\"wake\",\"id\":" + std::to_string(id) + binds);
+        add(ns, phase, green_threads, tid, ",\"name\":\"wake\",\"cat\":\"wake\",\"id\":" + std::to_string(id) + binds);
     }
 
     void add(int64_t ns, const char* phase, int pid, uint64_t tid, const std::string& more) {
@@ -135,7 +134,7 @@ private:
         (text_ += event) += ",\n";
         if (text_.size() < output::piece) return;
         const std::string_view whole = std::string_view(text_).substr(0, text_.size() - 2);
-        to_.append(whole);  // the comma stays for the next piece, or for nothing
+        to_.append(whole);  // the comma stays, and is removed at the end
         text_.erase(0, whole.size());
     }
 

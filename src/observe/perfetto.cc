@@ -9,18 +9,17 @@
 //     ├─ a thread            one for each M: on which P it was, when it slept, what it stole
 //     └─ counters            runnable green threads, and the counters of the program
 //
-// A wake-up is an instant on the waker's track, with an arrow to the slice of the P on which the woken
-// green thread then runs. Of more than own_tracks_max green threads, the later ones without a name share lanes,
-// because viewers slow down with each track.
+// A wake-up is an instant on the waker's track, with an arrow to the slice of the P on which the
+// woken green thread then runs. Of more than own_tracks_max green threads, the later ones without a
+// name share lanes, because viewers slow down with each track.
 //
 // Field numbers are those of the published schema, protos/perfetto/trace/perfetto_trace.proto.
 #include <array>
 #include <map>
+#include <protozero/pbf_writer.hpp>
 #include <set>
 #include <string>
 #include <unordered_map>
-
-#include <protozero/pbf_writer.hpp>
 
 #include "debug/g_snapshot.h"
 #include "observe/exporters.h"
@@ -207,7 +206,8 @@ public:
             case event_kind::poll:
                 return instant(s.ns, on, "poll: " + std::to_string(s.id) + " ready");
             case event_kind::timers:
-                return instant(s.ns, on, std::to_string(s.id) + " timers, late by " + std::to_string(s.argument) + " ns");
+                return instant(s.ns, on,
+                               std::to_string(s.id) + " timers, late by " + std::to_string(s.argument) + " ns");
             default:
                 return;
         }

@@ -1,7 +1,7 @@
 // recorded.h: a copy of the rings of a runtime, decoded and in order.
 //
-// Clocks of different CPUs may differ by some nanoseconds, so a G may seem to run before it was made
-// runnable. replay() repairs that: see timeline.h.
+// Clocks of different CPUs may differ by some nanoseconds, so a G may seem to run before it was
+// made runnable. replay() repairs that: see timeline.h.
 //
 // Threads: the one that makes it; afterwards immutable.
 #pragma once
@@ -47,7 +47,7 @@ struct recorded {
     std::vector<recorded_ring> threads;
     std::vector<known_g> gs;  // those that lived at the snapshot
     std::vector<std::string> texts{std::string{}};
-    int64_t began_ns = 0;  // the first event; or the snapshot, if there is none
+    int64_t began_ns = 0;  // the first event, or the snapshot
     int64_t ended_ns = 0;
     int64_t realtime_minus_monotonic_ns = 0;
     int pid = 0;

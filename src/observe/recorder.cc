@@ -1,16 +1,17 @@
 // recorder.cc: see weft/observe/recorder.h.
-#include <weft/observe/recorder.h>
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <new>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include <weft/observe/recorder.h>
 
 #include "observe/exporters.h"
 #include "observe/recorded.h"
@@ -49,8 +50,9 @@ instant now() noexcept {
         least = after - before;
         best = {before + (after - before) / 2, ns, 0};
     }
-    best.realtime_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                           std::chrono::system_clock::now().time_since_epoch()).count();
+    std::timespec real{};
+    static_cast<void>(std::timespec_get(&real, TIME_UTC));
+    best.realtime_ns = int64_t{real.tv_sec} * 1'000'000'000 + real.tv_nsec;
     return best;
 }
 
@@ -215,11 +217,12 @@ recorder::~recorder() { weft::detail::end_recording(*state_->source); }
 
 namespace {
 
-// All whole events of a ring.
-std::vector<event> copy(const weft::detail::event_ring& ring) {
+// All whole events of a ring, and how many came before them.
+std::vector<event> copy(const weft::detail::event_ring& ring, uint64_t& overwritten) {
     std::vector<event> all(static_cast<std::size_t>((std::min)(ring.head(), ring.capacity())) + 64);
     uint64_t from = 0;
     all.resize(ring.read(from, all.data(), all.size()));
+    overwritten = from - all.size();
     return all;
 }
 
@@ -238,10 +241,11 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
     }
     decoder d(*r, clock, from_ticks);
     for (recorded_thread* t = source.rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
-        const std::vector<event> all = copy(t->ring);
+        uint64_t overwritten = 0;
+        const std::vector<event> all = copy(t->ring, overwritten);
         detail::recorded_ring ring{};
         ring.is_outside = t->is_outside.load(relaxed_count);
-        if (t->ring.head() > all.size() && (all.empty() || all.front().ticks > from_ticks)) ring.lost = t->ring.head() - all.size();
+        if (all.empty() || all.front().ticks > from_ticks) ring.lost = overwritten;
         d.add(all, ring);
     }
     std::stable_sort(r->steps.begin(), r->steps.end(),

@@ -66,9 +66,7 @@ public:
         add(ns, g.thread, title_of(r_, g) + " begins region " + name);
     }
 
-    void end_region(int64_t ns, const track& g) override {
-        add(ns, g.thread, title_of(r_, g) + " ends a region");
-    }
+    void end_region(int64_t ns, const track& g) override { add(ns, g.thread, title_of(r_, g) + " ends a region"); }
 
     void counter(int64_t ns, const char* name, double value) override {
         char number[40];

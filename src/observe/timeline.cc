@@ -142,8 +142,8 @@ private:
 
     void leave(const step& s, life after) {
         track& g = track_of(s.id, s.ns, life::running);
-        change_to(g, {.ns = s.ns, .before = g, .after = after, .reason = s.detail, .object = s.argument,
-                      .thread = s.thread});
+        change_to(
+            g, {.ns = s.ns, .before = g, .after = after, .reason = s.detail, .object = s.argument, .thread = s.thread});
         running_[s.thread] = nullptr;
     }
 

@@ -1,8 +1,8 @@
 // timeline.h: the story that the events of a recording tell, one green thread at a time.
 //
-// Events are in the order of their times, but the clocks of two CPUs may differ: a G may seem to run
-// some nanoseconds before it was made runnable on another CPU. And the first events of a G may be
-// overwritten. So replay() keeps the state of each G, and
+// Events are in the order of their times, but the clocks of two CPUs may differ: a G may seem to
+// run some nanoseconds before it was made runnable on another CPU. And the first events of a G may
+// be overwritten. So replay() keeps the state of each G, and
 //
 //   - takes a G that runs while it waits as made runnable at that moment; the `ready` that comes
 //     within skew_ns after that is then the reason
@@ -30,8 +30,8 @@ inline constexpr uint32_t no_p = 0xffffffff;
 struct track {
     uint64_t id = 0;
     uint64_t parent = 0;
-    uint64_t site = 0;   // a source_location; 0: unknown
-    uint32_t name = 0;   // an index of recorded::texts
+    uint64_t site = 0;     // a source_location; 0: unknown
+    uint32_t name = 0;     // an index of recorded::texts
     uint32_t regions = 0;  // that are open
     life now = life::unknown;
     uint8_t reason = 0;  // waiting: a wait_reason

@@ -197,7 +197,7 @@ void begin_recording_of(M* m) noexcept {
 void end_recording_of(M* m) noexcept {
     event_ring* ring = m->events.exchange(nullptr, acq_rel);  // sees what attach wrote
     if (ring == nullptr) return;
-    for (recorded_thread* t = m->home->record->rings.load(acquire); t != nullptr; t = t->next) {
+    for (recorded_thread* t = m->home->record->rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
         if (&t->ring == ring) put_ring(*t);
     }
 }
@@ -335,9 +335,8 @@ void add_outside(recording& r, F add) noexcept {
 }  // namespace
 
 void record_outside(scheduler& s, event_kind kind, uint8_t detail, uint64_t id, uint64_t argument) noexcept {
-    add_outside(*s.record, [&](event_ring& ring) {
-        ring.add(os::cpu_ticks(), event::pack(kind, detail, id), argument);
-    });
+    add_outside(*s.record,
+                [&](event_ring& ring) { ring.add(os::cpu_ticks(), event::pack(kind, detail, id), argument); });
 }
 
 void record_counter_outside(scheduler& s, uint64_t name, uint64_t value) noexcept {

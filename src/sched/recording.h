@@ -38,10 +38,10 @@ struct scheduler;
 // A ring and its memory, in the list of its runtime.
 struct recorded_thread {
     event_ring ring;
-    recorded_thread* next;  // of all; immutable
-    std::size_t mapped;     // bytes
+    recorded_thread* next;           // of all; immutable
+    std::size_t mapped;              // bytes
     atomic<bool> is_outside{false};  // the one of threads without an M
-    atomic<bool> in_use;    // an M, or the threads outside, write to it
+    atomic<bool> in_use;             // an M, or the threads outside, write to it
 };
 
 // Shared by a scheduler and those that read its events, also after its end.
@@ -52,8 +52,8 @@ struct recording {
     recording(const recording&) = delete;
     recording& operator=(const recording&) = delete;
 
-    ranked_lock<lock_rank::procs> changing;            // one consumer begins or ends, or the scheduler ends
-    scheduler* of WEFT_GUARDED_BY(changing);           // nullptr: it has ended
+    ranked_lock<lock_rank::procs> changing;   // one consumer begins or ends, or the scheduler ends
+    scheduler* of WEFT_GUARDED_BY(changing);  // nullptr: it has ended
     uint32_t consumers WEFT_GUARDED_BY(changing) = 0;
     atomic<bool> on{false};  // written under it
 
@@ -104,7 +104,8 @@ void record_runnable(M* m, const G& g) noexcept;
 
 // ---- By any thread that keeps s.
 
-[[gnu::cold]] void record_outside(scheduler& s, event_kind kind, uint8_t detail, uint64_t id, uint64_t argument) noexcept;
+[[gnu::cold]] void record_outside(
+    scheduler& s, event_kind kind, uint8_t detail, uint64_t id, uint64_t argument) noexcept;
 
 [[gnu::cold]] void record_counter_outside(scheduler& s, uint64_t name, uint64_t value) noexcept;
 [[gnu::cold]] void record_log_outside(scheduler& s, std::string_view message) noexcept;

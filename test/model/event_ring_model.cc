@@ -4,9 +4,8 @@
 // Event number n has n + 1 in each of its words.
 //
 // mutants: ADD_RELAXED READ_RELAXED NONE_UNDER_WAY
-#include "model.h"
-
 #include "events/event.h"
+#include "model.h"
 
 #if defined(MUTANT_ADD_RELAXED)
 #undef release
@@ -71,7 +70,7 @@ struct read_twice : suite<read_twice, 2, 2, 3> {
         }
     }
 
-    // When nothing is written any more, a reader gets to the end.
+    // After the last write, a reader gets to the end.
     void after() {
         const uint64_t next = read(0, 2);
         RL_ASSERT(next == 3);

@@ -26,7 +26,7 @@ struct recorder_options {
     /// Memory for the events of one OS thread, of 24 bytes each: 6 KiB to 1.5 GiB, rounded up to a
     /// power of two of events. It is used up only as events come. The first recorder of a runtime
     /// decides; later ones share its rings.
-    std::size_t bytes_per_thread = std::size_t{768} * 1024;
+    std::size_t bytes_per_thread = std::size_t{6} * 1024 * 1024;
 };
 
 namespace detail {
@@ -39,7 +39,7 @@ public:
     /// Events in it.
     [[nodiscard]] std::size_t events() const noexcept;
 
-    /// Events that were overwritten before they were copied, though they lie in its span.
+    /// Events that were overwritten before they were copied. 0 if the rings have all of its span.
     [[nodiscard]] uint64_t lost() const noexcept;
 
     /// The time from the first event to the snapshot.
@@ -65,8 +65,8 @@ private:
 };
 
 /// Records a runtime while it exists. Several may exist at once; each sees what has happened since
-/// it was made. Costs nothing while there is none, and 10 to 30 ns for each park and wake-up while
-/// there is one. It may outlive the runtime.
+/// it was made. Without one, green threads pay nothing; with one, some 50 instructions for each
+/// wait, wake-up and switch. It may outlive the runtime.
 class recorder {
 public:
     /// Records the runtime of the calling green thread, or the default runtime, which is started if
