@@ -1,5 +1,6 @@
 # weft_observe.cmake: weft::observe, a separate library that shows what happens in a running program:
-# lines and inlined calls in reports, by elfutils. Without elfutils it is left out.
+# lines and inlined calls in reports, by elfutils, and a flight recorder, whose files protozero writes.
+# Without these it is left out.
 #
 # A program gets it by linking it. Its functions are found by name (src/symbols/debug_information.h),
 # so the linker is told to take them although no source mentions them.
@@ -11,12 +12,14 @@ if(WEFT_OBSERVE STREQUAL "OFF")
 endif()
 find_path(WEFT_LIBDW_INCLUDE elfutils/libdwfl.h)
 find_library(WEFT_LIBDW dw)
-mark_as_advanced(WEFT_LIBDW_INCLUDE WEFT_LIBDW)
-if(NOT WEFT_LIBDW OR NOT WEFT_LIBDW_INCLUDE)
+find_path(WEFT_PROTOZERO_INCLUDE protozero/pbf_writer.hpp)
+mark_as_advanced(WEFT_LIBDW_INCLUDE WEFT_LIBDW WEFT_PROTOZERO_INCLUDE)
+if(NOT WEFT_LIBDW OR NOT WEFT_LIBDW_INCLUDE OR NOT WEFT_PROTOZERO_INCLUDE)
+  set(remedy "run: apt-get install libdw-dev libprotozero-dev")
   if(WEFT_OBSERVE STREQUAL "ON")
-    message(FATAL_ERROR "weft: no elfutils for weft::observe; run: apt-get install libdw-dev (or configure with -DWEFT_OBSERVE=OFF)")
+    message(FATAL_ERROR "weft: no elfutils or no protozero for weft::observe; ${remedy} (or configure with -DWEFT_OBSERVE=OFF)")
   endif()
-  message(STATUS "weft: weft::observe left out: no elfutils; run: apt-get install libdw-dev")
+  message(STATUS "weft: weft::observe left out: no elfutils or no protozero; ${remedy}")
   return()
 endif()
 
@@ -24,7 +27,7 @@ file(GLOB weft_observe_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/obse
 list(FILTER weft_observe_sources EXCLUDE REGEX "_test\\.cc$")
 add_library(weft_observe ${weft_observe_sources})
 add_library(weft::observe ALIAS weft_observe)
-target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src" SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}")
+target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src" SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "${WEFT_PROTOZERO_INCLUDE}")
 target_link_libraries(weft_observe PUBLIC weft PRIVATE dw)  # by name, so that the installed package names no path
 target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information)
 set_target_properties(weft_observe PROPERTIES

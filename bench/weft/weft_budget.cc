@@ -127,6 +127,14 @@ void round_trip(int64_t n) {
     done.wait();
 }
 
+// The same while everything is recorded: weft::observe::recorder.
+void recorded(int64_t n) {
+    weft::detail::recording& record = *weft::detail::current_m()->home->record;
+    check(weft::detail::begin_recording(record, 16'384) == 0, "memory for events");
+    round_trip(n);
+    weft::detail::end_recording(record);
+}
+
 // n values through a buffer of 128.
 void buffered(int64_t n) {
     weft::chan<int64_t> channel(128);
@@ -217,9 +225,9 @@ struct program {
 };
 
 constexpr program programs[] = {
-    {"yield", yield},         {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
-    {"select", select_ready}, {"mutex", mutex},           {"semaphore", semaphore},   {"timer", timer},
-    {"entry", entry},         {"blocking", blocking},
+    {"yield", yield},       {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
+    {"recorded", recorded}, {"select", select_ready},   {"mutex", mutex},           {"semaphore", semaphore},
+    {"timer", timer},       {"entry", entry},           {"blocking", blocking},
 };
 
 }  // namespace

@@ -28,6 +28,10 @@
 
 namespace weft {
 
+namespace observe {
+class recorder;
+}
+
 /// What to do if a stack cannot get a guard region (old kernel, or no mappings left).
 enum class guard_policy {
     when_possible,  ///< paint a canary, check it at every switch, report it once on stderr
@@ -235,6 +239,8 @@ public:
     }
 
 private:
+    friend class observe::recorder;
+
     // Which threads may start Gs. open: all. draining: all, until the drain ends. closed: its own
     // green threads.
     enum class openness : uint8_t { open, draining, closed };

@@ -80,6 +80,12 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 // True if m's gate must be shut in the call, or the signal would end its system calls (preempt.h).
 bool has_gate(const G* g) noexcept { return (g->special.load(relaxed_own) & special::interruptible) != 0; }
 
+bool is_traced(const G* g) noexcept { return (g->special.load(relaxed_hint) & special::traced) != 0; }
+
+bool is_gated_or_traced(const G* g) noexcept {
+    return (g->special.load(relaxed_own) & (special::interruptible | special::traced)) != 0;
+}
+
 // Makes m a plain thread. at: the call's caller, for dumps; its frames do not change.
 [[gnu::always_inline]] inline void lend(M* m, G* g, const run_context_t& at) noexcept {
     g->context = at;
@@ -94,8 +100,8 @@ bool has_gate(const G* g) noexcept { return (g->special.load(relaxed_own) & spec
                                                  const G* g,
                                                  const call_site& site,
                                                  hand_off when) noexcept {
-    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed_hint) && !has_gate(g) &&
-           (g->traits & trait::ambient) == 0;
+    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed_hint) &&
+           !is_gated_or_traced(g) && (g->traits & trait::ambient) == 0;
 }
 
 // at: as for lend. Returns the caller's M, which take_place may change.
@@ -106,6 +112,7 @@ bool has_gate(const G* g) noexcept { return (g->special.load(relaxed_own) & spec
     call = {m, 0, nullptr, nullptr};
     if (is_prepared_specially(m, site, when)) call.began_ns = prepare_special(m, site, when);
     if (has_gate(g)) shut_gate(m);
+    if (is_traced(g)) record_event(m, event_kind::call, 0, g->id, 0);
     lend(m, g, at);
     // The caller's context ends waits in the call.
     if ((g->traits & trait::ambient) != 0) call.context_before = exchange_ambient(g->ambient, false);
@@ -125,6 +132,7 @@ bool has_gate(const G* g) noexcept { return (g->special.load(relaxed_own) & spec
 // The place first: the G may be interrupted once the gate is open, the runtime must not be.
 void await_or_give_back(M* m) noexcept {
     await_thaw(m->g, g_state::in_call);
+    if (is_traced(m->g)) record_event(m, event_kind::call_over, 0, m->g->id, 0);
     if (m->has_place) give_place_back(m);
     if (has_gate(m->g)) open_gate(m);
 }

@@ -154,6 +154,7 @@ P* try_release_p_locked(M* m) noexcept {
         // acq_rel: the next owner sees all that was done with it; relaxed: tried again
         if (!p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) continue;
         m->p = nullptr;
+        if (has_ring(m)) record_event(m, event_kind::p_given, 0, 0, p->index);
         return p;
     }
     return nullptr;
@@ -183,6 +184,7 @@ void acquire_p(M* m, P* p) noexcept {
     p->begin_slice();
     m->p = p;
     m->move_to.store(os::no_cpu, relaxed);  // relaxed: requests made with another P are void
+    if (has_ring(m)) record_event(m, event_kind::p_taken, 0, 0, p->index);
 }
 
 void put_idle_p_locked(scheduler& s, P* p) noexcept {

@@ -181,6 +181,7 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
         const bool watch = starts_deadlock_watch_locked(s);
         held.unlock();
         if (watch) s.sysmon.watch_deadlock();
+        if (has_ring(m)) record_event(m, event_kind::sleep, 0, 0, 0);
 
         const int64_t until_ns = how.others_push ? scan_before_sleep(s, how, now_ns) : how.until_ns;
         if (!sleep_or_poll(s, m, how.polls, surplus ? std::min(until_ns, ends_ns) : until_ns)) {

@@ -120,11 +120,13 @@ void adopt_thread(M* m) noexcept {
     os::take_questions(!m->is_main);
     watch_for_exit();
     set_current_m(m);
+    begin_recording_of(m);
 }
 
 void abandon_thread(M* m) noexcept {
     set_current_m(nullptr);
     set_words(m, nullptr, nullptr);
+    end_recording_of(m);
     os::remove_alternate_stack(std::exchange(m->alternate_stack, nullptr));
     os::set_timeout_slack_ns(m->slack_before_ns);
     if (!m->short_slices_before) os::want_short_slices(m->tid(), false);
@@ -286,7 +288,7 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_poo
       stacks(stack_options),
       gs(stack_options.trims) {
     if (!os::has_heavy_fence()) {
-        g_flags = special::no_fence;
+        g_flags.store(special::no_fence, relaxed_alone);
         owner_flags = attention::fence;
     }
     for (uint32_t i = 0; i < p_count; ++i) {
@@ -302,6 +304,7 @@ scheduler::~scheduler() {
         free_m(m);
         m = next;
     }
+    leave_recording(*record);
 }
 
 namespace {
@@ -356,7 +359,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
     auto s = std::make_unique<scheduler>(options, procs, choose_stacks(options, procs, debug, memory_idle_ns));
     s->interrupt_signal = interrupt_signal;
-    if (debug.random_seed) s->g_flags |= special::shuffled;
+    if (debug.random_seed) s->g_flags.fetch_or(special::shuffled, relaxed_alone);
     s->slice_ns = slice_ns;
     s->cpus.store(os::usable_cpus(), relaxed_alone);
     s->retakes = debug.retake && options.retake;

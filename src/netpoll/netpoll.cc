@@ -122,7 +122,14 @@ void netpoll::close() noexcept {
     delete backend_.exchange(nullptr, acq_rel);  // pairs with open; no thread adds again
 }
 
+[[gnu::cold]] static void record_poll(M* m, const waiter* chain) noexcept {
+    uint64_t count = 0;
+    for (; chain != nullptr; chain = chain->next) ++count;
+    record_event(m, event_kind::poll, 0, count, 0);
+}
+
 void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {
+    if (has_ring(m)) record_poll(m, chain);
     while (chain != nullptr) {
         waiter* w = std::exchange(chain, static_cast<waiter*>(chain->next));
         G* g = w->g;

@@ -66,10 +66,11 @@ inline constexpr uint16_t preempted = 1024;      // on its way to the scheduler'
 inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it leaves its M by itself
 inline constexpr uint16_t interruptible = 4096;  // a signal may interrupt it anywhere
 inline constexpr uint16_t holds = 8192;          // holds system mutexes: per_g/held.h
+inline constexpr uint16_t traced = 16384;        // its switches and wake-ups are recorded: recording.h
 inline constexpr uint16_t all_but_frozen = 0xfffe;
 
-// Reasons not to queue it in run_next or the ring.
-inline constexpr uint16_t queued_apart = high | low | shuffled | preempted;
+// Reasons to queue it by push_apart.
+inline constexpr uint16_t queued_apart = high | low | shuffled | preempted | traced;
 }  // namespace special
 
 // Rarely used parts that are in use.

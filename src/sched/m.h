@@ -22,6 +22,7 @@
 
 namespace weft::detail {
 
+class event_ring;
 struct G;
 struct P;
 struct scheduler;
@@ -133,6 +134,9 @@ struct alignas(cache_line) M {
     const uint32_t* cpu_word = nullptr;  // its thread's; nullptr: gone. Guarded by threads_lock
     atomic<bool> is_hog{false};          // lost its P because it computed: set_hog_locked
     atomic<uint32_t> move_to{os::no_cpu};
+
+    // Where its thread records events; nullptr: nowhere. Set by attach, cleared by its thread.
+    atomic<event_ring*> events{nullptr};
 
     // Its thread will not touch the scheduler again.
     atomic<bool> has_ended{false};

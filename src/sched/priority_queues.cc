@@ -63,9 +63,15 @@ void push_shared(scheduler& s, G* g) noexcept {
 void push_apart(M* m, G* g, bool next) noexcept {
     const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
     if ((bits & special::preempted) != 0) return push_preempted(m, g);
+    if ((bits & special::traced) != 0) record_runnable(m, *g);
+    if ((bits & ~unsigned{special::traced}) == 0) {
+        if (next) return push_run_next(m, g);
+        return push_ring(m, g);
+    }
     P* p = m->p;
     if ((bits & (special::high | special::low)) == 0) {
-        if (next && m->random.below(2) == 0) {
+        const bool is_shuffled = (bits & special::shuffled) != 0;
+        if (next && (!is_shuffled || m->random.below(2) == 0)) {
             push_run_next(m, g);
         } else {
             push_ring(m, g);

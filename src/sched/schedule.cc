@@ -94,6 +94,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
         uint32_t count = 0;
         if (G* g = self->queue.steal_from(victim->queue, count)) {
             self->count.steals.add(count);
+            if (has_ring(m)) record_event(m, event_kind::steal, 0, count, victim->index);
             return g;
         }
         if (!last) continue;
@@ -103,6 +104,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
         }
         if (G* g = steal_run_next(m, victim, now_ns)) {
             self->count.steals.add(1);
+            if (has_ring(m)) record_event(m, event_kind::steal, 0, 1, victim->index);
             return g;
         }
     }

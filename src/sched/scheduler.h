@@ -29,6 +29,7 @@
 #include "sched/m.h"
 #include "sched/p.h"
 #include "sched/procs.h"
+#include "sched/recording.h"
 #include "sched/shared_queue.h"
 #include "sched/trim.h"
 #include "stack/stack.h"
@@ -62,7 +63,7 @@ struct scheduler {
     bool retakes_always = false;  // even if no G waits
     uintptr_t owner_flags = 0;    // in every owner word: attention::fence without a heavy fence
     int interrupt_signal = 0;     // preempts marked code; 0: off
-    uint16_t g_flags = 0;         // special bits of every G: no_fence without a heavy fence
+    atomic<uint16_t> g_flags{0};  // special bits of every G: no_fence without a heavy fence
 
     processors ps;
 
@@ -86,6 +87,7 @@ struct scheduler {
     weft::detail::monitor sysmon;
     stack_profile places;
     observer watch;
+    const std::shared_ptr<recording> record = std::make_shared<recording>(this);
     deadlock_search deadlocks = deadlock_search::off;  // immutable, as the next, once its first G runs
     bool is_mains = false;                             // of weft::main or run_scheduler_init
 

@@ -137,6 +137,14 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
+// Bits of its last life go; frozen and traced may be changed by another thread meanwhile.
+[[gnu::noinline]] void start_with(G* g, uint16_t flags) noexcept {
+    uint16_t kept = special::frozen | special::traced;
+    if (g->stack != nullptr) kept |= special::canary;
+    g->special.fetch_and(kept, relaxed);  // relaxed: ours, except for these
+    g->special.fetch_or(flags, relaxed);  // relaxed: as above
+}
+
 [[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {
     if (options.own_fp_control) {
         g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, except frozen
@@ -204,11 +212,9 @@ namespace {
     g->home = &s;
     g->eh = {};
     g->traits = 0;
-    if (g->special.load(relaxed) != s.g_flags) [[unlikely]] {  // relaxed: ours, except frozen
-        const uint16_t kept = g->stack == nullptr ? special::frozen : special::frozen | special::canary;
-        g->special.fetch_and(kept, relaxed);      // relaxed: as above
-        g->special.fetch_or(s.g_flags, relaxed);  // relaxed: as above
-    }
+    const uint16_t flags = s.g_flags.load(relaxed_hint);
+    if (g->special.load(relaxed) != flags) [[unlikely]]  // relaxed: ours, except frozen and traced
+        start_with(g, flags);
     if (m != nullptr && (starter->traits & trait::labelled) != 0) [[unlikely]]
         inherit_labels(g, starter);
     if (options != nullptr) [[unlikely]]

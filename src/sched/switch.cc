@@ -67,6 +67,7 @@ void leave_special(M* m, G* from) noexcept {
         if ((flags & (special::kept | special::preempted)) == special::kept) stop_keeping(from);
     }
     if ((flags & special::holds) != 0) report_held_mutex(*from, __builtin_frame_address(0));
+    if ((flags & special::traced) != 0) record_leave(m, *from);
 }
 
 void await_thaw(G* g, g_state before) noexcept {
@@ -82,12 +83,18 @@ void await_thaw(G* g, g_state before) noexcept {
 
 void enter_special(M* m, G* to) noexcept {
     await_thaw(to, g_state::runnable);
-    if ((to->special.load(relaxed) & special::own_fp) != 0)
-        write_fp_control(to->fp_control);                                         // relaxed: set by the owner
-    if ((to->special.load(relaxed) & special::interruptible) != 0) open_gate(m);  // relaxed: as above
+    const uint32_t flags = to->special.load(relaxed);  // relaxed: set by the owner, except traced
+    if ((flags & special::traced) != 0) record_run(m, *to);
+    if ((flags & special::own_fp) != 0) write_fp_control(to->fp_control);
+    if ((flags & special::interruptible) != 0) open_gate(m);
 }
 
 run_context_t* switch_special(M* m, G* from, G* to) noexcept {
+    // acquire: as in hand_m_over; relaxed: set by the owner
+    if (((from->special.load(relaxed) | to->special.load(acquire)) & ~unsigned{special::traced}) == 0) {
+        record_switch(m, *from, *to);
+        return &to->context;
+    }
     leave_special(m, from);
     // relaxed: set by the owners
     if (((from->special.load(relaxed) | to->special.load(relaxed)) & special::pinned) == 0) {

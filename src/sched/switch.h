@@ -68,7 +68,7 @@ void await_thaw(G* g, g_state before) noexcept;
 
 // Does both. Returns where to resume: in to or, if one of the two is pinned, on g0, with to in
 // m->picked.
-[[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
+[[gnu::noinline]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
 // Whether p must go through g0 for its timers.
 [[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;

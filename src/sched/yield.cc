@@ -119,8 +119,14 @@ std::string_view name() noexcept {
 }
 
 void set_name(std::string_view name) noexcept {
-    const detail::M* m = detail::current_g_m();
-    if (m != nullptr) m->g->set_name(name);
+    detail::M* m = detail::current_g_m();
+    if (m == nullptr) return;
+    detail::G* g = m->g;
+    g->set_name(name);
+    if ((g->special.load(detail::relaxed_hint) & detail::special::traced) == 0) return;
+    static_cast<void>(detail::enter(m));  // with or without a P, nothing interrupts it
+    detail::record_name(m, *g);
+    detail::leave(m);
 }
 
 }  // namespace this_g

@@ -29,8 +29,7 @@ constexpr replacement replacements[] = {
 
 void replace_all(std::string& text, const replacement& r) {
     // From where it was: "> > >" becomes ">>>".
-    for (std::size_t at = 0; (at = text.find(r.from, at)) != std::string::npos;)
-        text.replace(at, r.from.size(), r.to);
+    for (std::size_t at = 0; (at = text.find(r.from, at)) != std::string::npos;) text.replace(at, r.from.size(), r.to);
 }
 
 // The index of the bracket that closes the one at text[at].
@@ -42,7 +41,8 @@ std::size_t closing(const std::string& text, std::size_t at) noexcept {
     return std::string::npos;
 }
 
-// LLVM's 'lambda'(int) and 'lambda0'(int) become {lambda(int)#1} and {lambda(int)#2}, as GCC has them.
+// LLVM's 'lambda'(int) and 'lambda0'(int) become {lambda(int)#1} and {lambda(int)#2}, as in GCC's
+// names.
 void rename_lambdas(std::string& text) {
     constexpr std::string_view start = "'lambda";
     for (std::size_t at = 0; (at = text.find(start, at)) != std::string::npos;) {

@@ -22,7 +22,7 @@ import re
 import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
-LAYERS = ["base", "os", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
+LAYERS = ["base", "os", "events", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
           "signals", "c", "observe"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.

@@ -1,0 +1,155 @@
+// chrome_json.cc: a recording in the JSON format of Chrome's trace viewer.
+//
+// Processors are the threads of process 1, green threads those of process 2. Times are in
+// microseconds.
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "debug/g_snapshot.h"
+#include "observe/exporters.h"
+#include "observe/output.h"
+#include "observe/timeline.h"
+
+namespace weft::observe::detail {
+
+namespace {
+
+constexpr int processors = 1;
+constexpr int green_threads = 2;
+
+std::string quoted(std::string_view text) {
+    std::string all = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            (all += '\\') += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            char escape[8];
+            std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(c));
+            all += escape;
+        } else {
+            all += c;
+        }
+    }
+    return all + '"';
+}
+
+class writer final : public teller {
+public:
+    writer(const recorded& r, output& to) : r_(r), to_(to) {}
+
+    void write() {
+        text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+        name_process(processors, "Processors of " + r_.program);
+        name_process(green_threads, "Green threads of " + r_.program);
+        replay(r_, *this);
+        if (text_.ends_with(",\n")) text_.resize(text_.size() - 2);
+        text_ += "\n]}\n";
+        to_.append(text_);
+    }
+
+    void meet(const track& /*g*/) override {}
+
+    void changes(const change& c) override {
+        const track& g = c.before;
+        name_thread(g);
+        if (g.now != life::unknown && c.ns > g.since_ns) {
+            slice(green_threads, g.id, g.since_ns, c.ns, name_of(g));
+            if (g.now == life::running && g.p != no_p) slice(processors, g.p, g.since_ns, c.ns, title_of(r_, g));
+        }
+        if (c.after == life::running && g.flow != 0) flow("f", c.ns, g.id, g.flow);
+    }
+
+    void wakes(const wake_up& w) override {
+        if (w.waker != nullptr) flow("s", w.ns, w.waker->id, w.flow);
+    }
+
+    void begin_region(int64_t ns, const track& g, const char* name) override {
+        add(ns, "B", green_threads, g.id, ",\"name\":" + quoted(name));
+    }
+
+    void end_region(int64_t ns, const track& g) override { add(ns, "E", green_threads, g.id, ""); }
+
+    void counter(int64_t ns, const char* name, double value) override {
+        char number[40];
+        std::snprintf(number, sizeof(number), "%.17g", value);
+        add(ns, "C", processors, 0, ",\"name\":" + quoted(name) + ",\"args\":{\"value\":" + number + "}");
+    }
+
+    void log(int64_t ns, const track* g, uint32_t /*thread*/, const std::string& text) override {
+        add(ns, "i", green_threads, g == nullptr ? 0 : g->id, ",\"s\":\"t\",\"name\":" + quoted(text));
+    }
+
+    void thread_event(const step& /*s*/) override {}
+
+private:
+    static std::string name_of(const track& g) {
+        switch (g.now) {
+            case life::running:
+                return "running";
+            case life::runnable:
+                return "runnable";
+            case life::in_call:
+                return "blocking call";
+            default:
+                return weft::detail::text(static_cast<weft::detail::wait_reason>(g.reason));
+        }
+    }
+
+    void name_process(int pid, const std::string& name) {
+        append("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + std::to_string(pid) +
+               ",\"args\":{\"name\":" + quoted(name) + "}}");
+    }
+
+    void name_thread(const track& g) {
+        if (!named_.insert(g.id).second) return;
+        append("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,\"tid\":" + std::to_string(g.id) +
+               ",\"args\":{\"name\":" + quoted(title_of(r_, g)) + "}}");
+    }
+
+    std::string time_of(int64_t ns) const {
+        char text[40];
+        std::snprintf(text, sizeof(text), "%.3f", static_cast<double>(ns - r_.began_ns) / 1e3);
+        return text;
+    }
+
+    void slice(int pid, uint64_t tid, int64_t from_ns, int64_t to_ns, const std::string& name) {
+        char duration[40];
+        std::snprintf(duration, sizeof(duration), "%.3f", static_cast<double>(to_ns - from_ns) / 1e3);
+        add(from_ns, "X", pid, tid, std::string(",\"dur\":") + duration + ",\"name\":" + quoted(name));
+    }
+
+    void flow(const char* phase, int64_t ns, uint64_t tid, uint64_t id) {
+        const char* binds = *phase == 'f' ? ",\"bp\":\"e\"" : "";
+        add(ns, phase, green_threads, tid, ",\"name\":\"wake\",\"cat\":\"wake\",\"id\":" + std::to_string(id) + binds);
+    }
+
+    void add(int64_t ns, const char* phase, int pid, uint64_t tid, const std::string& more) {
+        append(std::string("{\"ph\":\"") + phase + "\",\"ts\":" + time_of(ns) + ",\"pid\":" + std::to_string(pid) +
+               ",\"tid\":" + std::to_string(tid) + more + "}");
+    }
+
+    void append(const std::string& event) {
+        (text_ += event) += ",\n";
+        if (text_.size() < output::piece) return;
+        const std::string_view whole = std::string_view(text_).substr(0, text_.size() - 2);
+        to_.append(whole);  // the comma stays, and is removed at the end
+        text_.erase(0, whole.size());
+    }
+
+    const recorded& r_;
+    output& to_;
+    std::string text_;
+    std::unordered_set<uint64_t> named_;
+};
+
+}  // namespace
+
+void write_chrome_json(const recorded& r, const std::string& path) {
+    output to(path);
+    writer(r, to).write();
+    to.close();
+}
+
+}  // namespace weft::observe::detail

@@ -1,0 +1,14 @@
+// exporters.h: forms in which a recording is written. Each throws std::system_error.
+#pragma once
+
+#include <string>
+
+#include "observe/recorded.h"
+
+namespace weft::observe::detail {
+
+void write_perfetto(const recorded& r, const std::string& path);
+void write_chrome_json(const recorded& r, const std::string& path);
+void write_text(const recorded& r, const std::string& path);
+
+}  // namespace weft::observe::detail

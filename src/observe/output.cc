@@ -1,0 +1,41 @@
+// output.cc: see output.h.
+#include "observe/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace weft::observe::detail {
+
+output::output(const std::string& path) : path_(path) {
+    constexpr int readable_by_owner = 0600;  // names and messages may be confidential
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readable_by_owner);
+    if (fd_ < 0) fail("open", errno);
+}
+
+output::~output() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+void output::append(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) fail("write", errno);
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+void output::close() {
+    if (::close(std::exchange(fd_, -1)) != 0) fail("close", errno);
+}
+
+void output::fail(const char* what, int error) const {
+    throw std::system_error(error, std::generic_category(),
+                            std::string("weft: cannot ") + what + " the recording " + path_);
+}
+
+}  // namespace weft::observe::detail

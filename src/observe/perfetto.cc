@@ -1,0 +1,441 @@
+// perfetto.cc: a recording in the protobuf format of Perfetto.
+//
+// The tracks:
+//
+//     process
+//     ├─ Processors          one for each P: slices say which green thread ran
+//     ├─ Green threads       one for each, under the place where it was started: runnable, waiting
+//     │                      for what, or in a blocking call; below it its regions
+//     ├─ a thread            one for each M: on which P it was, when it slept, what it stole
+//     └─ counters            runnable green threads, and the counters of the program
+//
+// A wake-up is an instant on the waker's track, with an arrow to the slice of the P on which the
+// woken green thread then runs. Of more than own_tracks_max green threads, the later ones without a
+// name share lanes, because viewers slow down with each track.
+//
+// Field numbers are those of the published schema, protos/perfetto/trace/perfetto_trace.proto.
+#include <array>
+#include <map>
+#include <protozero/pbf_writer.hpp>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "debug/g_snapshot.h"
+#include "observe/exporters.h"
+#include "observe/output.h"
+#include "observe/timeline.h"
+
+namespace weft::observe::detail {
+
+namespace {
+
+using protozero::pbf_writer;
+using weft::detail::event_kind;
+
+// Message Trace.
+constexpr uint32_t trace_packet = 1;
+
+namespace packet {
+constexpr uint32_t clock_snapshot = 6;
+constexpr uint32_t timestamp = 8;
+constexpr uint32_t sequence_id = 10;
+constexpr uint32_t track_event = 11;
+constexpr uint32_t interned_data = 12;
+constexpr uint32_t sequence_flags = 13;
+constexpr uint32_t defaults = 59;
+constexpr uint32_t timestamp_clock_id = 58;
+constexpr uint32_t track_descriptor = 60;
+constexpr uint32_t first_on_sequence = 87;
+}  // namespace packet
+
+namespace descriptor {
+constexpr uint32_t uuid = 1;
+constexpr uint32_t name = 2;
+constexpr uint32_t process = 3;
+constexpr uint32_t thread = 4;
+constexpr uint32_t parent = 5;
+constexpr uint32_t counter = 8;
+constexpr uint32_t child_ordering = 11;
+constexpr uint32_t rank = 12;
+constexpr uint32_t merge_behavior = 15;
+constexpr uint32_t merge_key = 17;
+constexpr int ordered_by_rank = 3;
+constexpr int never_merged = 2;
+constexpr int merged_by_key = 3;
+}  // namespace descriptor
+
+namespace track_event {
+constexpr uint32_t annotation = 4;
+constexpr uint32_t type = 9;
+constexpr uint32_t name_iid = 10;
+constexpr uint32_t track_uuid = 11;
+constexpr uint32_t name = 23;
+constexpr uint32_t counter_value = 30;
+constexpr uint32_t double_counter_value = 44;
+constexpr uint32_t flow_ids = 47;
+constexpr uint32_t terminating_flow_ids = 48;
+constexpr int begin = 1;
+constexpr int end = 2;
+constexpr int instant = 3;
+constexpr int counter = 4;
+}  // namespace track_event
+
+constexpr uint32_t sequence = 1;
+constexpr uint32_t state_cleared = 1;
+constexpr uint32_t needs_state = 2;
+
+constexpr uint32_t clock_realtime = 1;
+constexpr uint32_t clock_monotonic = 3;
+constexpr uint32_t clock_of_deltas = 64;  // of this sequence: each timestamp is relative to the last one
+
+// Identifiers of tracks. Small ones take fewer bytes.
+constexpr uint64_t process_track = 1;
+constexpr uint64_t processors = 2;
+constexpr uint64_t green_threads = 3;
+constexpr uint64_t runnable_track = 4;
+constexpr uint64_t first_p = 16;
+constexpr uint64_t first_thread = 2'048;
+constexpr uint64_t first_site = 16'384;
+constexpr uint64_t first_counter = 32'768;
+constexpr uint64_t first_g = 65'536;
+
+constexpr std::size_t own_tracks_max = 1000;
+constexpr int64_t runnable_every_ns = 20'000;
+
+class writer final : public teller {
+public:
+    writer(const recorded& r, output& to) : r_(r), to_(to), last_ns_(r.began_ns) {}
+
+    void write() {
+        begin();
+        describe(process_track, [&](pbf_writer& d) {
+            pbf_writer process(d, descriptor::process);
+            process.add_int32(1, r_.pid);
+            process.add_string(6, r_.program);
+        });
+        describe_group(processors, "Processors", 1);
+        describe_group(green_threads, "Green threads", 2);
+        describe_counter(runnable_track, "runnable green threads");
+        for (std::size_t i = 0; i < r_.threads.size(); ++i) describe_thread(i);
+        replay(r_, *this);
+        to_.append(bytes_);
+    }
+
+    void meet(const track& g) override {
+        // Again, with its site. The track is described before its first event.
+        static_cast<void>(g);
+    }
+
+    // Where it runs is a slice of the P, why it does not is one of its own track.
+    void changes(const change& c) override {
+        const track& g = c.before;
+        const uint64_t own = track_of(g);
+        if (g.now == life::running) {
+            if (g.p != no_p) end(track_of_p(g.p), c.ns);
+        } else if (g.now != life::unknown) {
+            end(own, c.ns);
+        }
+        count_runnable(c.ns, (c.after == life::runnable ? 1 : 0) - (g.now == life::runnable ? 1 : 0));
+        if (c.after == life::ended || (c.after == life::running && c.p == no_p)) return;
+        const bool runs = c.after == life::running;
+        const uint64_t on = runs ? track_of_p(c.p) : own;
+        const uint32_t name = name_iid(runs ? title_of(r_, g) : name_of(c));
+        event(c.ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::begin);
+            e.add_uint64(track_event::name_iid, name);
+            e.add_uint64(track_event::track_uuid, on);
+            if (runs && g.flow != 0) e.add_fixed64(track_event::terminating_flow_ids, g.flow);
+        });
+    }
+
+    void wakes(const wake_up& w) override {
+        static_cast<void>(track_of(w.woken));
+        const uint64_t on = w.waker != nullptr ? track_of(*w.waker) : first_thread + w.thread;
+        const uint32_t name = name_iid("wake");
+        event(w.ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::instant);
+            e.add_uint64(track_event::name_iid, name);
+            e.add_uint64(track_event::track_uuid, on);
+            e.add_fixed64(track_event::flow_ids, w.flow);
+        });
+    }
+
+    void begin_region(int64_t ns, const track& g, const char* name) override {
+        const uint64_t own = track_of(g) + 1;
+        if (described_regions_.insert(own).second) {
+            describe(own, [&](pbf_writer& d) {
+                d.add_string(descriptor::name, "regions");
+                d.add_uint64(descriptor::parent, own - 1);
+            });
+        }
+        const uint32_t iid = name_iid(name);
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::begin);
+            e.add_uint64(track_event::name_iid, iid);
+            e.add_uint64(track_event::track_uuid, own);
+        });
+    }
+
+    void end_region(int64_t ns, const track& g) override { end(track_of(g) + 1, ns); }
+
+    void counter(int64_t ns, const char* name, double value) override {
+        const auto [found, is_new] = counters_.try_emplace(name, first_counter + counters_.size());
+        if (is_new) describe_counter(found->second, name);
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::counter);
+            e.add_uint64(track_event::track_uuid, found->second);
+            e.add_double(track_event::double_counter_value, value);
+        });
+    }
+
+    void log(int64_t ns, const track* g, uint32_t thread, const std::string& text) override {
+        instant(ns, g != nullptr ? track_of(*g) : first_thread + thread, text);
+    }
+
+    void thread_event(const step& s) override {
+        const uint64_t on = first_thread + s.thread;
+        switch (s.kind) {
+            case event_kind::p_taken:
+                return begin_on_thread(s.ns, s.thread, "P" + std::to_string(s.argument));
+            case event_kind::p_given:
+                if (s.detail == 1) return instant(s.ns, track_of_p(static_cast<uint32_t>(s.argument)), "retaken");
+                return end_on_thread(s.ns, s.thread);
+            case event_kind::steal:
+                return instant(s.ns, on, "steals " + std::to_string(s.id) + " from P" + std::to_string(s.argument));
+            case event_kind::poll:
+                return instant(s.ns, on, "poll: " + std::to_string(s.id) + " ready");
+            case event_kind::timers:
+                return instant(s.ns, on,
+                               std::to_string(s.id) + " timers, late by " + std::to_string(s.argument) + " ns");
+            default:
+                return;
+        }
+    }
+
+private:
+    static std::string name_of(const change& c) {
+        switch (c.after) {
+            case life::runnable:
+                return "runnable";
+            case life::in_call:
+                return "blocking call";
+            case life::waiting:
+                return weft::detail::text(static_cast<weft::detail::wait_reason>(c.reason));
+            default:
+                return "?";
+        }
+    }
+
+    // ---- Packets. fill must not add another one.
+
+    template <typename F>
+    void add_packet(F fill) {
+        {
+            pbf_writer trace(bytes_);
+            pbf_writer p(trace, trace_packet);
+            p.add_uint32(packet::sequence_id, sequence);
+            fill(p);
+        }
+        if (bytes_.size() >= output::piece) {
+            to_.append(bytes_);
+            bytes_.clear();
+        }
+    }
+
+    void begin() {
+        add_packet([&](pbf_writer& p) {
+            p.add_uint32(packet::sequence_flags, state_cleared);
+            p.add_bool(packet::first_on_sequence, true);
+            {
+                pbf_writer snapshot(p, packet::clock_snapshot);
+                const auto add = [&](uint32_t id, int64_t ns, bool is_incremental) {
+                    pbf_writer clock(snapshot, 1);
+                    clock.add_uint32(1, id);
+                    clock.add_uint64(2, static_cast<uint64_t>(ns));
+                    if (is_incremental) clock.add_bool(3, true);
+                };
+                add(clock_monotonic, r_.began_ns, false);
+                add(clock_realtime, r_.began_ns + r_.realtime_minus_monotonic_ns, false);
+                add(clock_of_deltas, r_.began_ns, true);
+                snapshot.add_uint32(2, clock_monotonic);
+            }
+            pbf_writer d(p, packet::defaults);
+            d.add_uint32(packet::timestamp_clock_id, clock_of_deltas);
+        });
+    }
+
+    template <typename F>
+    void event(int64_t ns, F fill) {
+        add_packet([&](pbf_writer& p) {
+            const int64_t time = ns < last_ns_ ? last_ns_ : ns;
+            p.add_uint64(packet::timestamp, static_cast<uint64_t>(time - last_ns_));
+            last_ns_ = time;
+            p.add_uint32(packet::sequence_flags, needs_state);
+            pbf_writer e(p, packet::track_event);
+            fill(e);
+        });
+    }
+
+    void end(uint64_t on, int64_t ns) {
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::end);
+            e.add_uint64(track_event::track_uuid, on);
+        });
+    }
+
+    void instant(int64_t ns, uint64_t on, const std::string& name) {
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::instant);
+            e.add_uint64(track_event::track_uuid, on);
+            e.add_string(track_event::name, name);
+        });
+    }
+
+    // At most once per runnable_every_ns: otherwise a fifth of the file.
+    void count_runnable(int64_t ns, int change) {
+        runnable_ += change;
+        if (change == 0 || ns - runnable_shown_ns_ < runnable_every_ns) return;
+        runnable_shown_ns_ = ns;
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::counter);
+            e.add_uint64(track_event::track_uuid, runnable_track);
+            e.add_int64(track_event::counter_value, runnable_);
+        });
+    }
+
+    uint32_t name_iid(const std::string& name) {
+        const auto [found, is_new] = names_.try_emplace(name, static_cast<uint32_t>(names_.size() + 1));
+        if (is_new) {
+            add_packet([&](pbf_writer& p) {
+                p.add_uint32(packet::sequence_flags, needs_state);
+                pbf_writer data(p, packet::interned_data);
+                pbf_writer entry(data, 2);
+                entry.add_uint64(1, found->second);
+                entry.add_string(2, name);
+            });
+        }
+        return found->second;
+    }
+
+    // ---- Tracks.
+
+    template <typename F>
+    void describe(uint64_t uuid, F fill) {
+        add_packet([&](pbf_writer& p) {
+            pbf_writer d(p, packet::track_descriptor);
+            d.add_uint64(descriptor::uuid, uuid);
+            fill(d);
+        });
+    }
+
+    void describe_group(uint64_t uuid, const char* name, int rank) {
+        describe(uuid, [&](pbf_writer& d) {
+            d.add_string(descriptor::name, name);
+            d.add_uint64(descriptor::parent, process_track);
+            d.add_enum(descriptor::child_ordering, descriptor::ordered_by_rank);
+            d.add_int32(descriptor::rank, rank);
+        });
+    }
+
+    void describe_counter(uint64_t uuid, const std::string& name) {
+        describe(uuid, [&](pbf_writer& d) {
+            d.add_string(descriptor::name, name);
+            d.add_uint64(descriptor::parent, process_track);
+            d.add_message(descriptor::counter, "", 0);  // empty; a pbf_writer would leave it out
+        });
+    }
+
+    void describe_thread(std::size_t i) {
+        const recorded_ring& t = r_.threads[i];
+        describe(first_thread + i, [&](pbf_writer& d) {
+            if (t.is_outside || t.tid == 0) {
+                d.add_string(descriptor::name, t.is_outside ? "other threads" : "M" + std::to_string(t.m));
+                d.add_uint64(descriptor::parent, process_track);
+                return;
+            }
+            pbf_writer thread(d, descriptor::thread);
+            thread.add_int32(1, r_.pid);
+            thread.add_int32(2, t.tid);
+            thread.add_string(5, "M" + std::to_string(t.m));
+        });
+    }
+
+    uint64_t track_of_p(uint32_t p) {
+        const uint64_t uuid = first_p + p;
+        if (described_ps_.insert(p).second) {
+            describe(uuid, [&](pbf_writer& d) {
+                d.add_string(descriptor::name, "P" + std::to_string(p));
+                d.add_uint64(descriptor::parent, processors);
+                d.add_int32(descriptor::rank, static_cast<int>(p));
+                d.add_enum(descriptor::merge_behavior, descriptor::never_merged);
+            });
+        }
+        return uuid;
+    }
+
+    uint64_t group_of_site(uint64_t site) {
+        const auto [found, is_new] = sites_.try_emplace(site, first_site + sites_.size());
+        if (is_new) {
+            const std::string place = place_of(site);
+            describe(found->second, [&](pbf_writer& d) {
+                d.add_string(descriptor::name, place.empty() ? "started before the recording" : "started at " + place);
+                d.add_uint64(descriptor::parent, green_threads);
+            });
+        }
+        return found->second;
+    }
+
+    uint64_t track_of(const track& g) {
+        const auto [found, is_new] = gs_.try_emplace(g.id, first_g + 2 * gs_.size());
+        if (is_new) {
+            const uint64_t group = group_of_site(g.site);
+            const bool is_own = g.name != 0 || gs_.size() <= own_tracks_max;
+            describe(found->second, [&](pbf_writer& d) {
+                d.add_string(descriptor::name, is_own ? title_of(r_, g) : place_of(g.site));
+                d.add_uint64(descriptor::parent, group);
+                d.add_enum(descriptor::merge_behavior, is_own ? descriptor::never_merged : descriptor::merged_by_key);
+                if (!is_own) d.add_uint64(descriptor::merge_key, group);
+            });
+        }
+        return found->second;
+    }
+
+    void begin_on_thread(int64_t ns, uint32_t thread, const std::string& name) {
+        end_on_thread(ns, thread);
+        open_on_thread_.insert(thread);
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::begin);
+            e.add_uint64(track_event::track_uuid, first_thread + thread);
+            e.add_string(track_event::name, name);
+        });
+    }
+
+    void end_on_thread(int64_t ns, uint32_t thread) {
+        if (open_on_thread_.erase(thread) != 0) end(first_thread + thread, ns);
+    }
+
+    const recorded& r_;
+    output& to_;
+    std::string bytes_;
+    int64_t last_ns_;
+    int64_t runnable_ = 0;
+    int64_t runnable_shown_ns_ = 0;
+    std::unordered_map<std::string, uint32_t> names_;
+    std::unordered_map<std::string, uint64_t> counters_;
+    std::unordered_map<uint64_t, uint64_t> sites_;
+    std::unordered_map<uint64_t, uint64_t> gs_;
+    std::set<uint32_t> described_ps_;
+    std::set<uint32_t> open_on_thread_;
+    std::set<uint64_t> described_regions_;
+};
+
+}  // namespace
+
+void write_perfetto(const recorded& r, const std::string& path) {
+    output to(path);
+    writer(r, to).write();
+    to.close();
+}
+
+}  // namespace weft::observe::detail

@@ -1,0 +1,285 @@
+// recorder.cc: see weft/observe/recorder.h.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <weft/observe/recorder.h>
+
+#include "observe/exporters.h"
+#include "observe/recorded.h"
+#include "os/cpu_ticks.h"
+#include "os/os.h"
+#include "sched/recording.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft::observe {
+
+namespace {
+
+using weft::detail::acquire;
+using weft::detail::event;
+using weft::detail::event_kind;
+using weft::detail::recorded_thread;
+using weft::detail::relaxed_count;
+
+// One instant on all clocks.
+struct instant {
+    uint64_t ticks;
+    int64_t monotonic_ns;
+    int64_t realtime_ns;
+};
+
+instant now() noexcept {
+    // Of several readings, the one with the least time between its two halves.
+    instant best{};
+    uint64_t least = (std::numeric_limits<uint64_t>::max)();
+    for (int i = 0; i < 5; ++i) {
+        const uint64_t before = weft::detail::os::cpu_ticks();
+        const int64_t ns = weft::detail::os::monotonic_ns();
+        const uint64_t after = weft::detail::os::cpu_ticks();
+        if (after - before >= least) continue;
+        least = after - before;
+        best = {before + (after - before) / 2, ns, 0};
+    }
+    std::timespec real{};
+    static_cast<void>(std::timespec_get(&real, TIME_UTC));
+    best.realtime_ns = int64_t{real.tv_sec} * 1'000'000'000 + real.tv_nsec;
+    return best;
+}
+
+// Turns ticks into nanoseconds, from two instants at least some time apart.
+class clock_line {
+public:
+    clock_line(const instant& a, const instant& b) noexcept : from_(a) {
+        const auto ticks = static_cast<double>(b.ticks - a.ticks);
+        ns_per_tick_ = ticks > 0 ? static_cast<double>(b.monotonic_ns - a.monotonic_ns) / ticks : 1;
+    }
+
+    [[nodiscard]] int64_t ns_of(uint64_t ticks) const noexcept {
+        const auto since = static_cast<int64_t>(ticks - from_.ticks);
+        return from_.monotonic_ns + static_cast<int64_t>(static_cast<double>(since) * ns_per_tick_);
+    }
+
+private:
+    instant from_;
+    double ns_per_tick_;
+};
+
+bool is_followed_by_text(event_kind kind) noexcept { return kind == event_kind::name || kind == event_kind::log; }
+
+// Takes the string after the event at all[at] off, if it is whole.
+std::string text_after(const std::vector<event>& all, std::size_t& at) {
+    const auto size = static_cast<std::size_t>((std::min)(all[at].argument, uint64_t{1 << 16}));
+    std::string text;
+    while (text.size() < size && at + 1 < all.size() && all[at + 1].kind() == event_kind::text) {
+        char bytes[weft::detail::event_text];
+        std::memcpy(bytes, &all[at + 1].ticks, 8);
+        std::memcpy(bytes + 8, &all[at + 1].argument, 8);
+        text.append(bytes, (std::min)(sizeof(bytes), size - text.size()));
+        ++at;
+    }
+    return text;
+}
+
+class decoder {
+public:
+    decoder(detail::recorded& into, const clock_line& clock, uint64_t from_ticks) noexcept
+        : into_(into), clock_(clock), from_ticks_(from_ticks) {}
+
+    // Adds the events of a ring that are not older than from_ticks.
+    void add(const std::vector<event>& all, detail::recorded_ring ring) {
+        const auto thread = static_cast<uint32_t>(into_.threads.size());
+        for (std::size_t at = 0; at < all.size(); ++at) {
+            const event& e = all[at];
+            if (e.kind() == event_kind::text || e.kind() == event_kind::none || e.kind() >= event_kind::count) continue;
+            uint32_t text = 0;
+            if (is_followed_by_text(e.kind())) text = add_text(text_after(all, at));
+            if (e.kind() == event_kind::thread) {
+                ring.m = static_cast<uint32_t>(e.id());
+                ring.tid = static_cast<int>(e.argument);
+            }
+            if (e.ticks < from_ticks_) continue;
+            into_.steps.push_back({clock_.ns_of(e.ticks), e.id(), e.argument, thread, text, e.kind(), e.detail()});
+        }
+        into_.threads.push_back(ring);
+    }
+
+    uint32_t add_text(std::string text) {
+        if (text.empty()) return 0;
+        into_.texts.push_back(std::move(text));
+        return static_cast<uint32_t>(into_.texts.size() - 1);
+    }
+
+private:
+    detail::recorded& into_;
+    const clock_line& clock_;
+    uint64_t from_ticks_;
+};
+
+std::string name_of_program() {
+    char path[4096];
+    const ssize_t size = ::readlink("/proc/self/exe", path, sizeof(path));
+    if (size <= 0) return "program";
+    const std::string_view whole(path, static_cast<std::size_t>(size));
+    return std::string(whole.substr(whole.rfind('/') + 1));
+}
+
+weft::detail::scheduler& pin_own() {
+    weft::detail::M* m = weft::detail::current_m();
+    if (m == nullptr) return weft::detail::pin_default_scheduler();
+    m->home->pin();
+    return *m->home;
+}
+
+uint64_t site_of(const weft::source_location& where) noexcept {
+    uint64_t word = 0;
+    std::memcpy(&word, &where, sizeof(word));
+    return word;
+}
+
+}  // namespace
+
+namespace {
+
+// A green thread that lives, and may have had its start before the recording.
+struct live_g {
+    uint64_t id;
+    uint64_t parent;
+    uint64_t site;
+    char name[weft::detail::G::name_size];
+};
+
+constexpr std::size_t live_most = 100'000;
+
+void add_live_gs(weft::detail::recording& source, std::vector<live_g>& all) {
+    all.reserve(live_most);  // nothing throws while the lock is held
+    source.changing.lock();
+    if (source.of != nullptr) {
+        source.of->gs.for_each([&](const weft::detail::G& g) {
+            const auto state = g.state.load(acquire);  // pairs with set_state
+            if (state == weft::detail::g_state::dead || all.size() == live_most) return;
+            // It may end meanwhile, and start again as another. Then its events say so.
+            live_g found{g.id, g.parent, site_of(g.where), {}};
+            if ((g.traits & weft::detail::trait::named) != 0) std::memcpy(found.name, g.name, sizeof(found.name) - 1);
+            all.push_back(found);
+        });
+    }
+    source.changing.unlock();
+}
+
+}  // namespace
+
+struct recorder::state {
+    std::shared_ptr<weft::detail::recording> source;
+    instant began{};
+    std::vector<live_g> at_begin;
+
+    void begin(const recorder_options& options) {
+        began = now();
+        if (const int error = weft::detail::begin_recording(*source, options.bytes_per_thread / sizeof(event))) {
+            if (error == ENOMEM) throw std::bad_alloc();
+            throw std::system_error(error, std::generic_category(), "weft: cannot record");
+        }
+        try {
+            add_live_gs(*source, at_begin);
+            at_begin.shrink_to_fit();
+        } catch (...) {
+            weft::detail::end_recording(*source);
+            throw;
+        }
+    }
+};
+
+recorder::recorder(const recorder_options& options) : state_(std::make_unique<state>()) {
+    weft::detail::scheduler& s = pin_own();
+    state_->source = s.record;
+    s.unpin();
+    state_->begin(options);
+}
+
+recorder::recorder(const runtime& of, const recorder_options& options) : state_(std::make_unique<state>()) {
+    const weft::detail::runtime_use s = of.use();
+    if (s == nullptr) throw std::logic_error("weft: a recorder was made for a stopped runtime; call start() first");
+    state_->source = s->record;
+    state_->begin(options);
+}
+
+recorder::~recorder() { weft::detail::end_recording(*state_->source); }
+
+namespace {
+
+// All whole events of a ring, and how many came before them.
+std::vector<event> copy(const weft::detail::event_ring& ring, uint64_t& overwritten) {
+    std::vector<event> all(static_cast<std::size_t>((std::min)(ring.head(), ring.capacity())) + 64);
+    uint64_t from = 0;
+    all.resize(ring.read(from, all.data(), all.size()));
+    overwritten = from - all.size();
+    return all;
+}
+
+}  // namespace
+
+recording recorder::snapshot(std::chrono::nanoseconds window) const {
+    auto r = std::make_shared<detail::recorded>();
+    weft::detail::recording& source = *state_->source;
+    const instant end = now();
+    const clock_line clock(state_->began, end);
+    uint64_t from_ticks = state_->began.ticks;
+    const int64_t spanned_ns = end.monotonic_ns - state_->began.monotonic_ns;
+    if (window.count() < spanned_ns && spanned_ns > 0) {
+        const double part = static_cast<double>(window.count()) / static_cast<double>(spanned_ns);
+        from_ticks = end.ticks - static_cast<uint64_t>(part * static_cast<double>(end.ticks - from_ticks));
+    }
+    decoder d(*r, clock, from_ticks);
+    for (recorded_thread* t = source.rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
+        uint64_t overwritten = 0;
+        const std::vector<event> all = copy(t->ring, overwritten);
+        detail::recorded_ring ring{};
+        ring.is_outside = t->is_outside.load(relaxed_count);
+        if (all.empty() || all.front().ticks > from_ticks) ring.lost = overwritten;
+        d.add(all, ring);
+    }
+    std::stable_sort(r->steps.begin(), r->steps.end(),
+                     [](const detail::step& a, const detail::step& b) { return a.ns < b.ns; });
+    std::vector<live_g> live;
+    add_live_gs(source, live);
+    // The later ones first: the first that is known of a G counts.
+    for (const auto* some : {&live, &state_->at_begin}) {
+        for (const live_g& g : *some) r->gs.push_back({g.id, g.parent, g.site, d.add_text(g.name)});
+    }
+    r->began_ns = r->steps.empty() ? end.monotonic_ns : r->steps.front().ns;
+    r->ended_ns = end.monotonic_ns;
+    r->realtime_minus_monotonic_ns = end.realtime_ns - end.monotonic_ns;
+    r->pid = static_cast<int>(::getpid());
+    r->program = name_of_program();
+    return recording(std::move(r));
+}
+
+std::size_t recording::events() const noexcept { return recorded_->steps.size(); }
+
+uint64_t recording::lost() const noexcept {
+    uint64_t sum = 0;
+    for (const detail::recorded_ring& ring : recorded_->threads) sum += ring.lost;
+    return sum;
+}
+
+std::chrono::nanoseconds recording::span() const noexcept {
+    return std::chrono::nanoseconds(recorded_->ended_ns - recorded_->began_ns);
+}
+
+void recording::write_perfetto(const std::string& path) const { detail::write_perfetto(*recorded_, path); }
+
+void recording::write_chrome_json(const std::string& path) const { detail::write_chrome_json(*recorded_, path); }
+
+void recording::write_text(const std::string& path) const { detail::write_text(*recorded_, path); }
+
+}  // namespace weft::observe

@@ -1,0 +1,127 @@
+// text_lines.cc: a recording as one line for each event.
+#include <cstdio>
+#include <string>
+
+#include "debug/g_snapshot.h"
+#include "observe/exporters.h"
+#include "observe/output.h"
+#include "observe/timeline.h"
+
+namespace weft::observe::detail {
+
+namespace {
+
+using weft::detail::event_kind;
+
+const char* name_of(life l) noexcept {
+    switch (l) {
+        case life::runnable:
+            return "is runnable";
+        case life::running:
+            return "runs";
+        case life::waiting:
+            return "waits";
+        case life::in_call:
+            return "begins a blocking call";
+        case life::ended:
+            return "ends";
+        case life::unknown:
+            return "?";
+    }
+    return "?";
+}
+
+class writer final : public teller {
+public:
+    writer(const recorded& r, output& to) : r_(r), to_(to) {}
+
+    void write() {
+        replay(r_, *this);
+        to_.append(text_);
+    }
+
+    void meet(const track& /*g*/) override {}
+
+    void changes(const change& c) override {
+        if (c.after == life::ended && c.ns == r_.ended_ns) return;  // the end of the recording, not of the G
+        std::string line = title_of(r_, c.before) + " " + name_of(c.after);
+        if (c.after == life::running) line += " on P" + std::to_string(c.p);
+        if (c.after == life::waiting) {
+            line += std::string(": ") + weft::detail::text(static_cast<weft::detail::wait_reason>(c.reason));
+        }
+        if (c.before.now != life::unknown) {
+            line += std::string(", after ") + std::to_string(c.ns - c.before.since_ns) + " ns";
+        }
+        add(c.ns, c.thread, line);
+    }
+
+    void wakes(const wake_up& w) override {
+        const std::string who = w.waker != nullptr ? title_of(r_, *w.waker)
+                                : w.plain_tid != 0 ? "thread " + std::to_string(w.plain_tid)
+                                                   : "the runtime";
+        add(w.ns, w.thread, who + " wakes " + title_of(r_, w.woken));
+    }
+
+    void begin_region(int64_t ns, const track& g, const char* name) override {
+        add(ns, g.thread, title_of(r_, g) + " begins region " + name);
+    }
+
+    void end_region(int64_t ns, const track& g) override { add(ns, g.thread, title_of(r_, g) + " ends a region"); }
+
+    void counter(int64_t ns, const char* name, double value) override {
+        char number[40];
+        std::snprintf(number, sizeof(number), "%g", value);
+        add(ns, 0, std::string("counter ") + name + " is " + number);
+    }
+
+    void log(int64_t ns, const track* g, uint32_t thread, const std::string& text) override {
+        add(ns, thread, (g != nullptr ? title_of(r_, *g) + ": " : std::string()) + text);
+    }
+
+    void thread_event(const step& s) override {
+        const std::string n = std::to_string(s.id);
+        const std::string p = "P" + std::to_string(s.argument);
+        switch (s.kind) {
+            case event_kind::p_taken:
+                return add(s.ns, s.thread, "takes " + p);
+            case event_kind::p_given:
+                return add(s.ns, s.thread, s.detail == 1 ? p + " is retaken from M" + n : "gives " + p + " up");
+            case event_kind::steal:
+                return add(s.ns, s.thread, "steals " + n + " from " + p);
+            case event_kind::poll:
+                return add(s.ns, s.thread, "polls: " + n + " ready");
+            case event_kind::timers:
+                return add(s.ns, s.thread, n + " timers fire, late by " + std::to_string(s.argument) + " ns");
+            case event_kind::sleep:
+                return add(s.ns, s.thread, "sleeps");
+            default:
+                return;
+        }
+    }
+
+private:
+    void add(int64_t ns, uint32_t thread, const std::string& what) {
+        char begin[64];
+        const recorded_ring& t = r_.threads[thread];
+        const char* form = t.is_outside ? "%14.3f us  other   " : "%14.3f us  M%-5u  ";
+        std::snprintf(begin, sizeof(begin), form, static_cast<double>(ns - r_.began_ns) / 1e3, t.m);
+        text_ += begin + what + "\n";
+        if (text_.size() < output::piece) return;
+        to_.append(text_);
+        text_.clear();
+    }
+
+    const recorded& r_;
+    output& to_;
+    std::string text_;
+};
+
+}  // namespace
+
+void write_text(const recorded& r, const std::string& path) {
+    output to(path);
+    writer(r, to).write();
+    to.close();
+}
+
+}  // namespace weft::observe::detail

@@ -1,0 +1,367 @@
+// recording.cc: see recording.h.
+#include "sched/recording.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "base/assert.h"
+#include "os/cpu_ticks.h"
+#include "os/os.h"
+#include "sched/current.h"
+#include "sched/freeze.h"
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr uint64_t events_least = 256;
+constexpr uint64_t events_most = uint64_t{1} << 26;
+
+std::size_t whole_pages(std::size_t bytes) noexcept {
+    const std::size_t page = os::page_size();
+    return (bytes + page - 1) / page * page;
+}
+
+recorded_thread* map_ring(uint64_t capacity) noexcept {
+    const std::size_t size = whole_pages(sizeof(recorded_thread) + capacity * sizeof(event_ring::place));
+    void* const at = os::map_pages(size, true);
+    if (at == nullptr) return nullptr;
+    // The places are zeros, which are atomics of value 0; touching them would use memory.
+    auto* places = reinterpret_cast<event_ring::place*>(static_cast<std::byte*>(at) + sizeof(recorded_thread));
+    return new (at) recorded_thread{.ring = {places, capacity}, .next = nullptr, .mapped = size, .in_use = true};
+}
+
+// A ring that no M uses, or a new one; nullptr: no memory, which is counted.
+recorded_thread* get_ring(recording& r) noexcept {
+    r.lock.lock();
+    const uint64_t capacity = r.capacity;
+    recorded_thread* found = r.rings.load(relaxed_locked);
+    while (found != nullptr && found->in_use.load(acquire)) found = found->next;  // pairs with put_ring
+    if (found != nullptr) found->in_use.store(true, relaxed_locked);
+    r.lock.unlock();
+    if (found != nullptr) return found;
+    recorded_thread* made = map_ring(capacity);
+    if (made == nullptr) {
+        r.without_ring.fetch_add(1, relaxed_count);
+        return nullptr;
+    }
+    r.lock.lock();
+    made->next = r.rings.load(relaxed_locked);
+    r.rings.store(made, release);  // pairs with readers
+    r.lock.unlock();
+    return made;
+}
+
+void put_ring(recorded_thread& t) noexcept { t.in_use.store(false, release); }  // pairs with get_ring
+
+void add_text(event_ring& ring, std::string_view text) noexcept {
+    for (std::size_t at = 0; at < text.size(); at += event_text) {
+        uint64_t words[2] = {};
+        std::memcpy(words, text.data() + at, std::min(text.size() - at, event_text));
+        ring.add(words[0], event::pack(event_kind::text, 0, 0), words[1]);
+    }
+}
+
+void record_thread(event_ring& ring, const M& m) noexcept {
+    const auto tid = static_cast<uint64_t>(m.tid());
+    ring.add(os::cpu_ticks(), event::pack(event_kind::thread, 0, m.index), tid);
+}
+
+// The bit in all Gs, of which some run. Those that start meanwhile read g_flags.
+void set_bit_in_gs(scheduler& s, bool on) noexcept {
+    freezing.lock();  // pages of dead Gs are not discarded meanwhile
+    s.gs.for_each([&](G& g) {
+        // relaxed: a switch may see it late
+        if (on) {
+            g.special.fetch_or(special::traced, relaxed);  // relaxed: as above
+        } else {
+            g.special.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: as above
+        }
+    });
+    freezing.unlock();
+}
+
+// An M that began before s recorded, and whose thread has begun and not ended.
+M* m_without_ring_locked(scheduler& s) noexcept WEFT_REQUIRES(s.threads_lock) {
+    M* m = s.all_ms;
+    while (m != nullptr && (m->preempt_word == nullptr || m->events.load(relaxed_hint) != nullptr)) m = m->all_next;
+    return m;
+}
+
+// Its thread may do the same at the same time.
+[[nodiscard]] bool attach(M* m, recorded_thread* made) noexcept {
+    event_ring* none = nullptr;
+    record_thread(made->ring, *m);
+    return m->events.compare_exchange_strong(none, &made->ring, acq_rel, relaxed);  // relaxed: it has one
+}
+
+void give_rings(scheduler& s) noexcept {
+    for (bool more = true; more;) {
+        recorded_thread* made = get_ring(*s.record);
+        if (made == nullptr) return;
+        s.threads_lock.lock();
+        M* m = m_without_ring_locked(s);
+        more = m != nullptr;
+        const bool used = more && attach(m, made);
+        s.threads_lock.unlock();
+        if (!used) put_ring(*made);
+    }
+}
+
+[[nodiscard]] int open_outside(recording& r) noexcept {
+    r.outside_lock.lock();
+    const bool open = r.outside != nullptr;
+    r.outside_lock.unlock();
+    if (open) return 0;
+    recorded_thread* made = get_ring(r);
+    if (made == nullptr) return ENOMEM;
+    made->is_outside.store(true, relaxed);  // relaxed: for names
+    r.outside_lock.lock();
+    r.outside = &made->ring;
+    r.outside_lock.unlock();
+    return 0;
+}
+
+void set_flag(scheduler& s, bool on) noexcept {
+    // relaxed: fill_in may see it late
+    if (on) {
+        s.g_flags.fetch_or(special::traced, relaxed);  // relaxed: as above
+    } else {
+        s.g_flags.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: as above
+    }
+}
+
+}  // namespace
+
+int begin_recording(recording& r, uint64_t events_per_thread) noexcept {
+    r.changing.lock();
+    if (r.consumers == 0 && r.of != nullptr) {
+        scheduler& s = *r.of;
+        r.lock.lock();
+        if (r.capacity == 0) r.capacity = std::bit_ceil(std::clamp(events_per_thread, events_least, events_most));
+        r.lock.unlock();
+        if (const int error = open_outside(r)) {
+            r.changing.unlock();
+            return error;
+        }
+        r.on.store(true, release);  // pairs with begin_recording_of, or that sees the M in give_rings
+        give_rings(s);
+        set_flag(s, true);
+        set_bit_in_gs(s, true);
+    }
+    ++r.consumers;
+    r.changing.unlock();
+    return 0;
+}
+
+void end_recording(recording& r) noexcept {
+    r.changing.lock();
+    WEFT_ASSERT(r.consumers != 0);
+    if (--r.consumers == 0) {
+        if (r.of != nullptr) {
+            set_flag(*r.of, false);
+            set_bit_in_gs(*r.of, false);
+        }
+        r.on.store(false, relaxed);  // relaxed: events that come later do no harm
+    }
+    r.changing.unlock();
+}
+
+void leave_recording(recording& r) noexcept {
+    r.changing.lock();
+    r.of = nullptr;
+    r.changing.unlock();
+}
+
+recording::~recording() {
+    recorded_thread* t = rings.load(relaxed_alone);
+    while (t != nullptr) {
+        recorded_thread* next = t->next;
+        os::unmap_pages(t, t->mapped);
+        t = next;
+    }
+}
+
+void begin_recording_of(M* m) noexcept {
+    recording& r = *m->home->record;
+    if (!r.on.load(acquire)) return;  // from begin_recording
+    if (event_ring* ring = m->events.load(relaxed_hint)) return record_thread(*ring, *m);
+    recorded_thread* made = get_ring(r);
+    if (made != nullptr && !attach(m, made)) put_ring(*made);
+}
+
+void end_recording_of(M* m) noexcept {
+    event_ring* ring = m->events.exchange(nullptr, acq_rel);  // sees what attach wrote
+    if (ring == nullptr) return;
+    for (recorded_thread* t = m->home->record->rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
+        if (&t->ring == ring) put_ring(*t);
+    }
+}
+
+namespace {
+
+// nullptr: nothing is recorded.
+event_ring* ring_of(const M* m) noexcept {
+    event_ring* ring = m->events.load(acquire);  // sees what attach wrote
+    return m->home->record->on.load(relaxed_hint) ? ring : nullptr;
+}
+
+}  // namespace
+
+void record_event(M* m, event_kind kind, uint8_t detail, uint64_t id, uint64_t argument) noexcept {
+    event_ring* ring = ring_of(m);
+    if (ring != nullptr) ring->add(os::cpu_ticks(), event::pack(kind, detail, id), argument);
+}
+
+void record_text(M* m, std::string_view text) noexcept {
+    event_ring* ring = ring_of(m);
+    if (ring != nullptr) add_text(*ring, text);
+}
+
+namespace {
+
+event_yield yield_of(const M* m, const G& from) noexcept {
+    // relaxed: its own
+    if ((from.special.load(relaxed) & special::preempted) != 0) return event_yield::preempted;
+    return m->after.what == after_switch::kind::requeue ? event_yield::asked_itself : event_yield::had_no_p;
+}
+
+uint64_t object_of(const after_switch& after) noexcept {
+    const bool has_many = after.what == after_switch::kind::park_claimable_many;
+    return has_many ? 0 : reinterpret_cast<uintptr_t>(after.lock);
+}
+
+uint64_t word_of(const source_location& where) noexcept {
+    static_assert(sizeof(where) == sizeof(uint64_t), "a source_location is a pointer to a constant");
+    uint64_t word = 0;
+    std::memcpy(&word, &where, sizeof(word));
+    return word;
+}
+
+bool is_named_start(const G& g) noexcept { return (g.traits & trait::named) != 0 && g.never_ran(); }
+
+[[gnu::always_inline]] inline void add_leave(event_ring& ring, uint64_t ticks, const M* m, const G& from) noexcept {
+    uint64_t what = 0;
+    uint64_t argument = 0;
+    switch (m->after.what) {
+        case after_switch::kind::park:
+        case after_switch::kind::park_claimable:
+        case after_switch::kind::park_claimable_many:
+            what = event::pack(event_kind::wait, static_cast<uint8_t>(from.reason), from.id);
+            argument = object_of(m->after);
+            break;
+        case after_switch::kind::die:
+        case after_switch::kind::die_outside:
+            what = event::pack(event_kind::end, 0, from.id);
+            break;
+        default:
+            what = event::pack(event_kind::yield, static_cast<uint8_t>(yield_of(m, from)), from.id);
+            break;
+    }
+    ring.add(ticks, what, argument);
+}
+
+[[gnu::always_inline]] inline void add_run(event_ring& ring, uint64_t ticks, const M* m, const G& to) noexcept {
+    ring.add(ticks, event::pack(event_kind::run, 0, to.id), m->p->index);
+}
+
+void add_name(event_ring& ring, const G& g) noexcept {
+    const std::string_view name = g.name_or_empty();
+    ring.add(os::cpu_ticks(), event::pack(event_kind::name, 0, g.id), name.size());
+    add_text(ring, name);
+}
+
+// What a thread says of a G that it has made runnable.
+uint64_t runnable_event(const G& g, uint8_t waker, uint64_t by, uint64_t& argument) noexcept {
+    if (g.never_ran()) [[unlikely]] {
+        argument = word_of(g.where);
+        return event::pack(event_kind::spawn, 0, g.id);
+    }
+    argument = by;
+    return event::pack(event_kind::ready, waker, g.id);
+}
+
+}  // namespace
+
+void record_leave(M* m, const G& from) noexcept {
+    event_ring* ring = m->events.load(acquire);  // sees what attach wrote
+    if (ring != nullptr) add_leave(*ring, os::cpu_ticks(), m, from);
+}
+
+void record_run(M* m, const G& to) noexcept {
+    event_ring* ring = m->events.load(acquire);  // as above
+    if (ring != nullptr) add_run(*ring, os::cpu_ticks(), m, to);
+}
+
+void record_switch(M* m, const G& from, const G& to) noexcept {
+    event_ring* ring = m->events.load(acquire);  // as above
+    if (ring == nullptr) return;
+    const uint64_t ticks = os::cpu_ticks();
+    add_leave(*ring, ticks, m, from);
+    add_run(*ring, ticks, m, to);
+}
+
+void record_runnable(M* m, const G& g) noexcept {
+    event_ring* ring = m->events.load(acquire);  // as above
+    if (ring == nullptr) return;
+    const uint64_t by = m->g == nullptr ? 0 : m->g->id;
+    uint64_t argument = 0;
+    const uint64_t what = runnable_event(g, 0, by, argument);
+    ring->add(os::cpu_ticks(), what, argument);
+    if (is_named_start(g)) [[unlikely]]
+        add_name(*ring, g);
+}
+
+void record_name(M* m, const G& g) noexcept {
+    event_ring* ring = ring_of(m);
+    if (ring != nullptr) add_name(*ring, g);
+}
+
+namespace {
+
+// Calls add(ring) for the ring of threads without an M.
+template <typename F>
+void add_outside(recording& r, F add) noexcept {
+    if (!r.on.load(relaxed_hint)) return;
+    r.outside_lock.lock();
+    if (r.outside != nullptr) add(*r.outside);
+    r.outside_lock.unlock();
+}
+
+}  // namespace
+
+void record_outside(scheduler& s, event_kind kind, uint8_t detail, uint64_t id, uint64_t argument) noexcept {
+    add_outside(*s.record,
+                [&](event_ring& ring) { ring.add(os::cpu_ticks(), event::pack(kind, detail, id), argument); });
+}
+
+void record_counter_outside(scheduler& s, uint64_t name, uint64_t value) noexcept {
+    add_outside(*s.record, [&](event_ring& ring) {
+        const uint64_t ticks = os::cpu_ticks();
+        ring.add(ticks, event::pack(event_kind::counter, 0, 0), name);
+        ring.add(ticks, event::pack(event_kind::value, 0, 0), value);
+    });
+}
+
+void record_log_outside(scheduler& s, std::string_view message) noexcept {
+    add_outside(*s.record, [&](event_ring& ring) {
+        ring.add(os::cpu_ticks(), event::pack(event_kind::log, 0, 0), message.size());
+        add_text(ring, message);
+    });
+}
+
+void record_runnable_outside(const G& g) noexcept {
+    uint64_t argument = 0;
+    const auto by = static_cast<uint64_t>(os::current_tid());
+    add_outside(*g.home->record, [&](event_ring& ring) {
+        const uint64_t what = runnable_event(g, 1, by, argument);
+        ring.add(os::cpu_ticks(), what, argument);
+        if (is_named_start(g)) add_name(ring, g);
+    });
+}
+
+}  // namespace weft::detail

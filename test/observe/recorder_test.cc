@@ -1,0 +1,317 @@
+// recorder_test.cc: what a recorder sees, and that it may begin, end and copy at any time.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/observe/recorder.h>
+#include <weft/trace.h>
+#include <weft/weft.h>
+
+#include "support/captured.h"
+#include "support/eventually.h"
+#include "support/form.h"
+#include "support/scale.h"
+#include "support/temp_folder.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using observe::recorder;
+using observe::recording;
+
+std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class Recorder : public ::testing::Test {
+protected:
+    std::vector<std::string> text_of(const recording& r) {
+        const std::string path = folder_.path() + "/text";
+        r.write_text(path);
+        return lines_of(contents(path));
+    }
+
+    std::string path(const char* name) { return folder_.path() + "/" + name; }
+
+private:
+    temp_folder folder_;
+};
+
+bool has_line(const std::vector<std::string>& lines, const std::string& form) {
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return has_form(line, "%s us  M%s  " + form); });
+}
+
+std::size_t count_of(const std::vector<std::string>& lines, std::string_view part) {
+    return static_cast<std::size_t>(std::count_if(
+        lines.begin(), lines.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; }));
+}
+
+TEST_F(Recorder, SeesAGreenThreadFromItsStartToItsEnd) {
+    runtime rt({.procs = 1});
+    const recorder r(rt);
+    rt.run([] {
+        const chan<int> c;
+        go({.name = "receiver"}, [c] { c.recv(); });
+        yield();
+        c.send(1);
+        yield();
+    });
+    const std::vector<std::string> lines = text_of(r.snapshot());
+    EXPECT_TRUE(has_line(lines, "G %d run wakes G %d"));
+    EXPECT_TRUE(has_line(lines, "G %d receiver runs on P0, after %d ns"));
+    EXPECT_TRUE(has_line(lines, "G %d receiver waits: chan receive, after %d ns"));
+    EXPECT_TRUE(has_line(lines, "G %d run wakes G %d receiver"));
+    EXPECT_TRUE(has_line(lines, "G %d receiver is runnable, after %d ns"));
+    EXPECT_TRUE(has_line(lines, "G %d receiver ends, after %d ns"));
+    EXPECT_EQ(r.snapshot().lost(), 0U);
+}
+
+TEST_F(Recorder, SeesGreenThreadsThatRanBeforeIt) {
+    runtime rt({.procs = 1});
+    const chan<int> c;
+    rt.go({.name = "early"}, [c] { c.recv(); });
+    eventually([&] { return rt.stats().waiting == 1; });
+    const recorder r(rt);
+    c.send(1);
+    rt.drain();
+    const std::vector<std::string> lines = text_of(r.snapshot());
+    EXPECT_GE(count_of(lines, "wakes G 1 early"), 1U);  // a plain thread does
+    EXPECT_TRUE(has_line(lines, "G 1 early runs on P0, after %d ns"));
+    EXPECT_TRUE(has_line(lines, "G 1 early ends, after %d ns"));
+}
+
+TEST_F(Recorder, SeesBlockingCallsAndTimers) {
+    runtime rt({.procs = 1});
+    const recorder r(rt);
+    rt.run([] {
+        blocking([] { std::this_thread::sleep_for(1ms); });
+        sleep_for(1ms);
+    });
+    const std::vector<std::string> lines = text_of(r.snapshot());
+    EXPECT_TRUE(has_line(lines, "G %d run begins a blocking call, after %d ns"));
+    EXPECT_TRUE(has_line(lines, "G %d run waits: sleep, after %d ns"));
+    EXPECT_TRUE(has_line(lines, "1 timers fire, late by %d ns"));
+    EXPECT_TRUE(has_line(lines, "the runtime wakes G %d run"));
+}
+
+TEST_F(Recorder, KeepsRegionsCountersAndMessages) {
+    runtime rt({.procs = 1});
+    const recorder r(rt);
+    rt.run([] {
+        EXPECT_TRUE(trace::is_recorded());
+        const trace::region outer("outer");
+        {
+            const trace::region inner("inner");
+            trace::counter("queue", 2.5);
+        }
+        trace::log("a message of more than sixteen characters");
+        trace::log("");
+        this_g::set_name("a new name");
+    });
+    rt.drain();  // until it has ended, too
+    const std::vector<std::string> lines = text_of(r.snapshot());
+    EXPECT_TRUE(has_line(lines, "G %d run begins region outer"));
+    EXPECT_TRUE(has_line(lines, "G %d run begins region inner"));
+    EXPECT_TRUE(has_line(lines, "G %d run: a message of more than sixteen characters"));
+    EXPECT_EQ(count_of(lines, "ends a region"), 2U);
+    EXPECT_EQ(count_of(lines, "counter queue is 2.5"), 1U);
+    EXPECT_TRUE(has_line(lines, "G %d a new name ends, after %d ns"));
+}
+
+TEST_F(Recorder, IsNotNeededByAnnotations) {
+    EXPECT_FALSE(trace::is_recorded());
+    const trace::region in_a_plain_thread("nothing");
+    trace::counter("nothing", 1);
+    trace::log("nothing");
+    runtime rt({.procs = 1});
+    rt.run([] {
+        EXPECT_FALSE(trace::is_recorded());
+        const trace::region nothing("nothing");
+        trace::counter("nothing", 1);
+        trace::log("nothing");
+    });
+}
+
+TEST_F(Recorder, DropsTheOldestEvents) {
+    runtime rt({.procs = 1});
+    const recorder r(rt, {.bytes_per_thread = 1});  // as few as there may be
+    rt.run([] {
+        for (int i = 0; i < 10'000; ++i) yield();
+        for (int i = 0; i < 10'000; ++i) {
+            const trace::region many("many");
+        }
+        const trace::region last("last");
+    });
+    const recording all = r.snapshot();
+    EXPECT_GT(all.lost(), 15'000U);
+    EXPECT_LT(all.events(), 1000U);
+    EXPECT_TRUE(has_line(text_of(all), "G %d run begins region last"));
+}
+
+TEST_F(Recorder, CopiesAWindow) {
+    runtime rt({.procs = 1});
+    const recorder r(rt);
+    rt.run([] { const trace::region early("early"); });
+    std::this_thread::sleep_for(30ms);
+    rt.run([] { const trace::region late("late"); });
+    const recording all = r.snapshot();
+    const recording part = r.snapshot(15ms);
+    EXPECT_EQ(count_of(text_of(all), "region early"), 1U);
+    EXPECT_EQ(count_of(text_of(part), "region early"), 0U);
+    EXPECT_EQ(count_of(text_of(part), "region late"), 1U);
+    EXPECT_LE(part.span(), 15ms);
+    EXPECT_GE(all.span(), 30ms);
+}
+
+TEST_F(Recorder, ThereMayBeSeveralAndEachSeesItsTime) {
+    runtime rt({.procs = 1});
+    const recorder first(rt);
+    rt.run([] { const trace::region early("early"); });
+    std::vector<std::string> lines;
+    {
+        const recorder second(rt);
+        rt.run([] { const trace::region late("late"); });
+        lines = text_of(second.snapshot());
+    }
+    rt.run([] { const trace::region last("last"); });
+    EXPECT_EQ(count_of(lines, "region early"), 0U);
+    EXPECT_EQ(count_of(lines, "region late"), 1U);
+    EXPECT_EQ(count_of(text_of(first.snapshot()), "begins region"), 3U);
+}
+
+TEST_F(Recorder, RecordsNothingAfterItsEnd) {
+    runtime rt({.procs = 1});
+    { const recorder r(rt); }
+    rt.run([] {
+        EXPECT_FALSE(trace::is_recorded());
+        const trace::region between("between");
+    });
+    const recorder next(rt);
+    rt.run([] { const trace::region later("later"); });
+    EXPECT_EQ(count_of(text_of(next.snapshot()), "begins region"), 1U);
+}
+
+TEST_F(Recorder, OutlivesItsRuntime) {
+    std::unique_ptr<recorder> r;
+    {
+        runtime rt({.procs = 2});
+        r = std::make_unique<recorder>(rt);
+        rt.run([] { const trace::region only("only"); });
+    }
+    EXPECT_EQ(count_of(text_of(r->snapshot()), "begins region only"), 1U);
+}
+
+TEST_F(Recorder, NeedsARuntimeThatRuns) {
+    runtime rt({.procs = 1});
+    rt.abandon();
+    EXPECT_THROW(recorder{rt}, std::logic_error);
+}
+
+TEST_F(Recorder, SaysWhichFileItCannotWrite) {
+    runtime rt({.procs = 1});
+    const recorder r(rt);
+    try {
+        r.snapshot().write_perfetto(path("missing/folder"));
+        FAIL() << "nothing was thrown";
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), std::errc::no_such_file_or_directory);
+        EXPECT_NE(std::string_view(e.what()).find("missing/folder"), std::string_view::npos);
+    }
+}
+
+// Green threads that wake each other on all processors, and sometimes end.
+void keep_busy(runtime& rt, const std::atomic<bool>& over) {
+    for (int i = 0; i < 8; ++i) {
+        rt.go([&over] {
+            while (!over) {
+                const chan<int> c(1);
+                wait_group all;
+                for (int k = 0; k < 4; ++k) {
+                    all.go([c, k] {
+                        const trace::region working("work");
+                        if (k % 2 == 0)
+                            c.send(k);
+                        else
+                            c.recv();
+                        trace::log("done");
+                    });
+                }
+                all.wait();
+                yield();
+            }
+        });
+    }
+}
+
+TEST_F(Recorder, BeginsCopiesAndEndsWhileGreenThreadsRun) {
+    runtime rt({.procs = 4});
+    std::atomic<bool> over{false};
+    keep_busy(rt, over);
+    for (int i = 0; i < scaled(20); ++i) {
+        const recorder r(rt, {.bytes_per_thread = std::size_t{24} * 1024});
+        static_cast<void>(r.snapshot().events());
+        eventually([&] { return r.snapshot().events() > 100; });
+    }
+    over = true;
+    rt.drain();
+}
+
+TEST_F(Recorder, EveryWakeUpLeadsToARun) {
+    runtime rt({.procs = 4});
+    const recorder r(rt, {.bytes_per_thread = std::size_t{24} << 20});
+    std::atomic<bool> over{false};
+    keep_busy(rt, over);
+    std::this_thread::sleep_for(20ms);
+    over = true;
+    rt.drain();
+    const recording all = r.snapshot();
+    ASSERT_EQ(all.lost(), 0U);
+    const std::vector<std::string> lines = text_of(all);
+    const std::size_t wakes = count_of(lines, " wakes G ");
+    const std::size_t runs = count_of(lines, " is runnable");
+    EXPECT_GT(wakes, 100U);
+    EXPECT_GE(runs, wakes);  // those that yield are runnable, too
+}
+
+// For test/observe/perfetto_check.py, which reads the files.
+TEST_F(Recorder, WritesFilesForOtherPrograms) {
+    const char* to = std::getenv("WEFT_TEST_RECORDING");
+    const std::string base = to != nullptr ? to : path("recording");
+    runtime rt({.procs = 2});
+    const recorder r(rt, {.bytes_per_thread = std::size_t{24} << 20});
+    std::atomic<bool> over{false};
+    keep_busy(rt, over);
+    rt.run([] {
+        for (int i = 0; i < 10; ++i) {
+            trace::counter("steps", i);
+            blocking([] { std::this_thread::sleep_for(100us); });
+            sleep_for(100us);
+        }
+    });
+    over = true;
+    rt.drain();
+    const recording all = r.snapshot();
+    all.write_perfetto(base + ".pftrace");
+    all.write_chrome_json(base + ".json");
+    all.write_text(base + ".txt");
+    EXPECT_GT(contents(base + ".pftrace").size(), 1000U);
+    std::ofstream(base + ".events") << all.events() << "\n";
+}
+
+}  // namespace
+}  // namespace weft::test
