@@ -33,7 +33,7 @@ enum class event_kind : uint8_t {
     p_given,      // it no longer has it. detail: an event_loss; argument: its index
     steal,        // id: how many Gs; argument: the index of the victim
     poll,         // id: how many waits for descriptors are over
-    timers,       // id: how many fired; argument: how late the first was, in ns
+    timers,       // id: how many have fired
     sleep,        // the M has no work, and sleeps
     region,       // G id begins a region of the user's. argument: its name, a literal
     region_over,  // the last one that it began ends

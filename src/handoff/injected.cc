@@ -53,7 +53,6 @@ bool request_reschedule(P& p) noexcept {
 }
 
 void push_injected(G* g) noexcept {
-    if ((g->special.load(relaxed) & special::traced) != 0) record_runnable_outside(*g);  // relaxed: a hint
     if (push_class_outside(g)) return;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;

@@ -206,8 +206,7 @@ public:
             case event_kind::poll:
                 return instant(s.ns, on, "poll: " + std::to_string(s.id) + " ready");
             case event_kind::timers:
-                return instant(s.ns, on,
-                               std::to_string(s.id) + " timers, late by " + std::to_string(s.argument) + " ns");
+                return instant(s.ns, on, "timers: " + std::to_string(s.id));
             default:
                 return;
         }

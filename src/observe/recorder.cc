@@ -95,8 +95,10 @@ public:
     decoder(detail::recorded& into, const clock_line& clock, uint64_t from_ticks) noexcept
         : into_(into), clock_(clock), from_ticks_(from_ticks) {}
 
-    // Adds the events of a ring that are not older than from_ticks.
-    void add(const std::vector<event>& all, detail::recorded_ring ring) {
+    // The events of a ring that are not older than from_ticks. The ring becomes a thread.
+    std::vector<detail::step> steps_of(const std::vector<event>& all, detail::recorded_ring ring) {
+        std::vector<detail::step> steps;
+        steps.reserve(all.size());
         const auto thread = static_cast<uint32_t>(into_.threads.size());
         for (std::size_t at = 0; at < all.size(); ++at) {
             const event& e = all[at];
@@ -108,9 +110,10 @@ public:
                 ring.tid = static_cast<int>(e.argument);
             }
             if (e.ticks < from_ticks_) continue;
-            into_.steps.push_back({clock_.ns_of(e.ticks), e.id(), e.argument, thread, text, e.kind(), e.detail()});
+            steps.push_back({clock_.ns_of(e.ticks), e.id(), e.argument, thread, text, e.kind(), e.detail()});
         }
         into_.threads.push_back(ring);
+        return steps;
     }
 
     uint32_t add_text(std::string text) {
@@ -217,6 +220,39 @@ recorder::~recorder() { weft::detail::end_recording(*state_->source); }
 
 namespace {
 
+// All steps, in the order of their times. Those of one thread stay in their order.
+std::vector<detail::step> merge(const std::vector<std::vector<detail::step>>& parts) {
+    struct cursor {
+        const detail::step* at;
+        const detail::step* end;
+    };
+
+    const auto is_later = [](const cursor& a, const cursor& b) { return a.at->ns > b.at->ns; };
+    std::vector<cursor> heap;
+    std::size_t count = 0;
+    for (const std::vector<detail::step>& part : parts) {
+        if (!part.empty()) heap.push_back({part.data(), part.data() + part.size()});
+        count += part.size();
+    }
+    std::make_heap(heap.begin(), heap.end(), is_later);
+    std::vector<detail::step> all;
+    all.reserve(count);
+    while (!heap.empty()) {
+        std::pop_heap(heap.begin(), heap.end(), is_later);
+        cursor& first = heap.back();
+        // Up to the first step of the next thread.
+        do {
+            all.push_back(*first.at++);
+        } while (first.at != first.end && (heap.size() == 1 || first.at->ns <= heap.front().at->ns));
+        if (first.at == first.end) {
+            heap.pop_back();
+        } else {
+            std::push_heap(heap.begin(), heap.end(), is_later);
+        }
+    }
+    return all;
+}
+
 // All whole events of a ring, and how many came before them.
 std::vector<event> copy(const weft::detail::event_ring& ring, uint64_t& overwritten) {
     std::vector<event> all(static_cast<std::size_t>((std::min)(ring.head(), ring.capacity())) + 64);
@@ -240,16 +276,16 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
         from_ticks = end.ticks - static_cast<uint64_t>(part * static_cast<double>(end.ticks - from_ticks));
     }
     decoder d(*r, clock, from_ticks);
+    std::vector<std::vector<detail::step>> parts;
     for (recorded_thread* t = source.rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
         uint64_t overwritten = 0;
         const std::vector<event> all = copy(t->ring, overwritten);
         detail::recorded_ring ring{};
         ring.is_outside = t->is_outside.load(relaxed_count);
         if (all.empty() || all.front().ticks > from_ticks) ring.lost = overwritten;
-        d.add(all, ring);
+        parts.push_back(d.steps_of(all, ring));
     }
-    std::stable_sort(r->steps.begin(), r->steps.end(),
-                     [](const detail::step& a, const detail::step& b) { return a.ns < b.ns; });
+    r->steps = merge(parts);
     std::vector<live_g> live;
     add_live_gs(source, live);
     // The later ones first: the first that is known of a G counts.
@@ -257,7 +293,8 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
         for (const live_g& g : *some) r->gs.push_back({g.id, g.parent, g.site, d.add_text(g.name)});
     }
     r->began_ns = r->steps.empty() ? end.monotonic_ns : r->steps.front().ns;
-    r->ended_ns = end.monotonic_ns;
+    // Events go on while they are copied.
+    r->ended_ns = r->steps.empty() ? end.monotonic_ns : (std::max)(end.monotonic_ns, r->steps.back().ns);
     r->realtime_minus_monotonic_ns = end.realtime_ns - end.monotonic_ns;
     r->pid = static_cast<int>(::getpid());
     r->program = name_of_program();

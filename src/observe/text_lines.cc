@@ -91,7 +91,7 @@ public:
             case event_kind::poll:
                 return add(s.ns, s.thread, "polls: " + n + " ready");
             case event_kind::timers:
-                return add(s.ns, s.thread, n + " timers fire, late by " + std::to_string(s.argument) + " ns");
+                return add(s.ns, s.thread, n + " timers have fired");
             case event_kind::sleep:
                 return add(s.ns, s.thread, "sleeps");
             default:

@@ -25,7 +25,6 @@ void overflow(scheduler& s, P* p, G* g) noexcept {
 }
 
 void push_outside(G* g) noexcept {
-    if ((g->special.load(relaxed) & special::traced) != 0) record_runnable_outside(*g);  // relaxed: a hint
     if (push_class_outside(g)) return;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
@@ -71,9 +70,6 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     q.lock.unlock();
 
     m->p->count.timers_fired.add(count + noticed);  // before any of them runs and reads it
-    if (has_ring(m) && fired != nullptr) {
-        record_event(m, event_kind::timers, 0, count, static_cast<uint64_t>(now_ns - fired->deadline_ns));
-    }
     while (fired != nullptr) {
         timer* t = fired;
         fired = t->next;

@@ -92,6 +92,7 @@ void push_apart(M* m, G* g, bool next) noexcept {
 
 bool push_class_outside(G* g) noexcept {
     const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
+    if ((bits & special::traced) != 0) record_runnable_outside(*g);
     if ((bits & (special::high | special::low)) == 0) return false;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;

@@ -42,7 +42,7 @@ namespace weft::detail {
 // P::end_ticks() from another thread. No effect if p has no owner.
 void ask_to_hurry(P& p) noexcept;
 
-// push_outside for a high or low G. False: g is normal, and nothing was done.
+// push_outside for a high or low G. False: g is normal, and at most recorded.
 [[nodiscard]] bool push_class_outside(G* g) noexcept;
 
 // Pushes g, which is runnable, onto the scheduler's queue of its class. In the runtime.

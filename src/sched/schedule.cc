@@ -81,6 +81,13 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     return nullptr;
 }
 
+// As fire_timers.
+uint32_t fire_due(M* m, timer_queue& q, int64_t now_ns) noexcept {
+    const uint32_t count = fire_timers(m, q, now_ns);
+    if (count != 0 && has_ring(m)) record_event(m, event_kind::timers, 0, count, 0);
+    return count;
+}
+
 // One round of step 7.
 G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     P* self = m->p;
@@ -98,7 +105,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
             return g;
         }
         if (!last) continue;
-        if (victim->timers.next_deadline() <= now_ns && fire_timers(m, victim->timers, now_ns) != 0) {
+        if (victim->timers.next_deadline() <= now_ns && fire_due(m, victim->timers, now_ns) != 0) {
             if (G* g = take_high(s, self)) return g;
             if (G* g = pick_local(self)) return g;
         }
@@ -204,7 +211,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         }
         if (!m->spinning) move_as_told(m);  // while it spins, no other M is woken
         if (!std::exchange(knows_time, false)) p->now_ns = os::monotonic_ns();
-        if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
+        if (p->timers.next_deadline() <= p->now_ns) fire_due(m, p->timers, p->now_ns);
         if (p->gives_back.load(relaxed)) [[unlikely]]  // relaxed: a request
             give_caches_back(s, *p);
         const bool countdown_over = p->ticks_left.load(relaxed_own) <= 1;
