@@ -110,9 +110,9 @@ bool is_gated_or_traced(const G* g) noexcept {
     if (m->home->threads_scarce.load(relaxed_hint)) m = take_place(m);
     G* g = m->g;
     call = {m, 0, nullptr, nullptr};
+    if (is_traced(g)) record_event(m, event_kind::call, 0, g->id, 0);
     if (is_prepared_specially(m, site, when)) call.began_ns = prepare_special(m, site, when);
     if (has_gate(g)) shut_gate(m);
-    if (is_traced(g)) record_event(m, event_kind::call, 0, g->id, 0);
     lend(m, g, at);
     // The caller's context ends waits in the call.
     if ((g->traits & trait::ambient) != 0) call.context_before = exchange_ambient(g->ambient, false);

@@ -38,7 +38,8 @@ bool take_p_locked(P& p, const M* m) noexcept {
         const uintptr_t next = taken ? 0 : word & ~attention::retake;
         // R4. acq_rel: as R1; relaxed: tried again
         if (!p.owner.compare_exchange_weak(word, next, acq_rel, relaxed)) continue;
-        if (taken) record_outside(*m->home, event_kind::p_given, 1, m->index, p.index);
+        if (taken)
+            record_outside(*m->home, event_kind::p_given, static_cast<uint8_t>(event_loss::retaken), m->index, p.index);
         return taken;
     }
     return false;

@@ -299,12 +299,12 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_poo
 }
 
 scheduler::~scheduler() {
+    leave_recording(*record);  // from here on, it does not look at Ms
     for (M* m = all_ms; m != nullptr;) {
         M* next = m->all_next;
         free_m(m);
         m = next;
     }
-    leave_recording(*record);
 }
 
 namespace {

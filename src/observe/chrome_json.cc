@@ -1,10 +1,14 @@
 // chrome_json.cc: a recording in the JSON format of Chrome's trace viewer.
 //
-// Processors are the threads of process 1, green threads those of process 2. Times are in
-// microseconds.
+// Processors are the threads of process 1, green threads those of process 2, and their regions
+// those of process 3. Times are in microseconds.
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "debug/g_snapshot.h"
@@ -18,21 +22,51 @@ namespace {
 
 constexpr int processors = 1;
 constexpr int green_threads = 2;
+constexpr int regions = 3;
 
+// Bytes of the character of UTF-8 at the start of text; 0: none begins there.
+std::size_t character(std::string_view text) noexcept {
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t size = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+    if (size > text.size()) return 0;
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+    }
+    return size;
+}
+
+// Names and messages are cut at a number of bytes, and may be anything.
 std::string quoted(std::string_view text) {
     std::string all = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
+    while (!text.empty()) {
+        const std::size_t size = character(text);
+        const char c = text.front();
+        if (size == 0) {
+            all += "\\ufffd";
+        } else if (c == '"' || c == '\\') {
             (all += '\\') += c;
         } else if (static_cast<unsigned char>(c) < 0x20) {
             char escape[8];
             std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(c));
             all += escape;
         } else {
-            all += c;
+            all += text.substr(0, size);
         }
+        text.remove_prefix(size == 0 ? 1 : size);
     }
     return all + '"';
+}
+
+// Microseconds, in any locale.
+std::string microseconds(int64_t ns) {
+    std::string digits = std::to_string(ns % 1000);
+    digits.insert(0, 3 - digits.size(), '0');
+    return std::to_string(ns / 1000) + "." + digits;
 }
 
 class writer final : public teller {
@@ -43,6 +77,7 @@ public:
         text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
         name_process(processors, "Processors of " + r_.program);
         name_process(green_threads, "Green threads of " + r_.program);
+        name_process(regions, "Regions");
         replay(r_, *this);
         if (text_.ends_with(",\n")) text_.resize(text_.size() - 2);
         text_ += "\n]}\n";
@@ -54,27 +89,37 @@ public:
     void changes(const change& c) override {
         const track& g = c.before;
         name_thread(g);
-        if (g.now != life::unknown && c.ns > g.since_ns) {
+        if (g.now != life::unknown && !g.is_assumed && c.ns > g.since_ns) {
             slice(green_threads, g.id, g.since_ns, c.ns, name_of(g));
-            if (g.now == life::running && g.p != no_p) slice(processors, g.p, g.since_ns, c.ns, title_of(r_, g));
+            if (g.now == life::running) run_until(c.ns, g, g.p);
         }
-        if (c.after == life::running && g.flow != 0) flow("f", c.ns, g.id, g.flow);
+        if (c.after == life::running) on_p_since_[g.id] = c.ns;
+        if (c.after == life::running && begun_.erase(g.flow) != 0) flow("f", c.ns, g.id, g.flow);
+    }
+
+    void moves(int64_t ns, const track& g, uint32_t from_p, uint32_t /*to_p*/) override {
+        run_until(ns, g, from_p);
+        on_p_since_[g.id] = ns;
     }
 
     void wakes(const wake_up& w) override {
-        if (w.waker != nullptr) flow("s", w.ns, w.waker->id, w.flow);
+        if (w.waker == nullptr) return;
+        begun_.insert(w.flow);
+        flow("s", w.ns, w.waker->id, w.flow);
     }
 
     void begin_region(int64_t ns, const track& g, const char* name) override {
-        add(ns, "B", green_threads, g.id, ",\"name\":" + quoted(name));
+        add(ns, "B", regions, g.id, ",\"name\":" + quoted(name));
     }
 
-    void end_region(int64_t ns, const track& g) override { add(ns, "E", green_threads, g.id, ""); }
+    void end_region(int64_t ns, const track& g) override { add(ns, "E", regions, g.id, ""); }
 
-    void counter(int64_t ns, const char* name, double value) override {
+    void counter(int64_t ns, uint32_t /*thread*/, const char* name, double value) override {
+        if (!std::isfinite(value)) return;  // there is no such number in JSON
         char number[40];
-        std::snprintf(number, sizeof(number), "%.17g", value);
-        add(ns, "C", processors, 0, ",\"name\":" + quoted(name) + ",\"args\":{\"value\":" + number + "}");
+        const auto end = std::to_chars(std::begin(number), std::end(number), value);
+        add(ns, "C", processors, 0,
+            ",\"name\":" + quoted(name) + ",\"args\":{\"value\":" + std::string(std::begin(number), end.ptr) + "}");
     }
 
     void log(int64_t ns, const track* g, uint32_t /*thread*/, const std::string& text) override {
@@ -108,16 +153,16 @@ private:
                ",\"args\":{\"name\":" + quoted(title_of(r_, g)) + "}}");
     }
 
-    std::string time_of(int64_t ns) const {
-        char text[40];
-        std::snprintf(text, sizeof(text), "%.3f", static_cast<double>(ns - r_.began_ns) / 1e3);
-        return text;
+    std::string time_of(int64_t ns) const { return microseconds(ns - r_.began_ns); }
+
+    // g has run on p since on_p_since_.
+    void run_until(int64_t ns, const track& g, uint32_t p) {
+        const auto since = on_p_since_.find(g.id);
+        if (p != no_p && since != on_p_since_.end()) slice(processors, p, since->second, ns, title_of(r_, g));
     }
 
     void slice(int pid, uint64_t tid, int64_t from_ns, int64_t to_ns, const std::string& name) {
-        char duration[40];
-        std::snprintf(duration, sizeof(duration), "%.3f", static_cast<double>(to_ns - from_ns) / 1e3);
-        add(from_ns, "X", pid, tid, std::string(",\"dur\":") + duration + ",\"name\":" + quoted(name));
+        add(from_ns, "X", pid, tid, ",\"dur\":" + microseconds(to_ns - from_ns) + ",\"name\":" + quoted(name));
     }
 
     void flow(const char* phase, int64_t ns, uint64_t tid, uint64_t id) {
@@ -142,6 +187,8 @@ private:
     output& to_;
     std::string text_;
     std::unordered_set<uint64_t> named_;
+    std::unordered_set<uint64_t> begun_;                // flows
+    std::unordered_map<uint64_t, int64_t> on_p_since_;  // running Gs
 };
 
 }  // namespace

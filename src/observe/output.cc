@@ -2,6 +2,7 @@
 #include "observe/output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@ output::output(const std::string& path) : path_(path) {
     constexpr int readable_by_owner = 0600;  // names and messages may be confidential
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readable_by_owner);
     if (fd_ < 0) fail("open", errno);
+    static_cast<void>(::fchmod(fd_, readable_by_owner));  // a file that existed before
 }
 
 output::~output() {

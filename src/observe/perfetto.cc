@@ -131,22 +131,21 @@ public:
     void changes(const change& c) override {
         const track& g = c.before;
         const uint64_t own = track_of(g);
-        if (g.now == life::running) {
-            if (g.p != no_p) end(track_of_p(g.p), c.ns);
-        } else if (g.now != life::unknown) {
-            end(own, c.ns);
+        const bool is_shown = g.now != life::unknown && !g.is_assumed;
+        if (is_shown && g.now == life::running) end_on_p(c.ns, g.p, g);
+        if (is_shown && g.now != life::running) end(own, c.ns);
+        const int before = is_shown && g.now == life::runnable ? 1 : 0;
+        count_runnable(c.ns, (c.after == life::runnable ? 1 : 0) - before);
+        if (c.after == life::running) {
+            begin_on_p(c.ns, c.p, g, g.flow);
+        } else if (c.after != life::ended) {
+            begin_slice(c.ns, own, name_iid(name_of(c)), 0);
         }
-        count_runnable(c.ns, (c.after == life::runnable ? 1 : 0) - (g.now == life::runnable ? 1 : 0));
-        if (c.after == life::ended || (c.after == life::running && c.p == no_p)) return;
-        const bool runs = c.after == life::running;
-        const uint64_t on = runs ? track_of_p(c.p) : own;
-        const uint32_t name = name_iid(runs ? title_of(r_, g) : name_of(c));
-        event(c.ns, [&](pbf_writer& e) {
-            e.add_enum(track_event::type, track_event::begin);
-            e.add_uint64(track_event::name_iid, name);
-            e.add_uint64(track_event::track_uuid, on);
-            if (runs && g.flow != 0) e.add_fixed64(track_event::terminating_flow_ids, g.flow);
-        });
+    }
+
+    void moves(int64_t ns, const track& g, uint32_t from_p, uint32_t to_p) override {
+        end_on_p(ns, from_p, g);
+        begin_on_p(ns, to_p, g, 0);
     }
 
     void wakes(const wake_up& w) override {
@@ -169,17 +168,12 @@ public:
                 d.add_uint64(descriptor::parent, own - 1);
             });
         }
-        const uint32_t iid = name_iid(name);
-        event(ns, [&](pbf_writer& e) {
-            e.add_enum(track_event::type, track_event::begin);
-            e.add_uint64(track_event::name_iid, iid);
-            e.add_uint64(track_event::track_uuid, own);
-        });
+        begin_slice(ns, own, name_iid(name), 0);
     }
 
     void end_region(int64_t ns, const track& g) override { end(track_of(g) + 1, ns); }
 
-    void counter(int64_t ns, const char* name, double value) override {
+    void counter(int64_t ns, uint32_t /*thread*/, const char* name, double value) override {
         const auto [found, is_new] = counters_.try_emplace(name, first_counter + counters_.size());
         if (is_new) describe_counter(found->second, name);
         event(ns, [&](pbf_writer& e) {
@@ -199,7 +193,7 @@ public:
             case event_kind::p_taken:
                 return begin_on_thread(s.ns, s.thread, "P" + std::to_string(s.argument));
             case event_kind::p_given:
-                if (s.detail == 1) return instant(s.ns, track_of_p(static_cast<uint32_t>(s.argument)), "retaken");
+                if (s.detail == static_cast<uint8_t>(weft::detail::event_loss::retaken)) return retaken(s);
                 return end_on_thread(s.ns, s.thread);
             case event_kind::steal:
                 return instant(s.ns, on, "steals " + std::to_string(s.id) + " from P" + std::to_string(s.argument));
@@ -274,6 +268,42 @@ private:
             pbf_writer e(p, packet::track_event);
             fill(e);
         });
+    }
+
+    // flow: 0, or that of the wake-up which led to it.
+    void begin_slice(int64_t ns, uint64_t on, uint32_t name, uint64_t flow) {
+        event(ns, [&](pbf_writer& e) {
+            e.add_enum(track_event::type, track_event::begin);
+            e.add_uint64(track_event::name_iid, name);
+            e.add_uint64(track_event::track_uuid, on);
+            if (flow != 0) e.add_fixed64(track_event::terminating_flow_ids, flow);
+        });
+    }
+
+    // A G that runs without a P is on the track of its own, so that the arrow of its wake-up ends.
+    void begin_on_p(int64_t ns, uint32_t p, const track& g, uint64_t flow) {
+        if (p == no_p) return begin_slice(ns, track_of(g), name_iid("running without a P"), flow);
+        const uint64_t on = track_of_p(p);
+        uint64_t& open = open_on_p_[p];
+        if (open != 0) end(on, ns);
+        open = g.id;
+        begin_slice(ns, on, name_iid(title_of(r_, g)), flow);
+    }
+
+    // Not if another G has begun there: the events of two threads may be out of order.
+    void end_on_p(int64_t ns, uint32_t p, const track& g) {
+        if (p == no_p) return end(track_of(g), ns);
+        uint64_t& open = open_on_p_[p];
+        if (open != g.id) return;
+        open = 0;
+        end(track_of_p(p), ns);
+    }
+
+    void retaken(const step& s) {
+        instant(s.ns, track_of_p(static_cast<uint32_t>(s.argument)), "retaken");
+        for (uint32_t i = 0; i < r_.threads.size(); ++i) {
+            if (!r_.threads[i].is_outside && r_.threads[i].m == s.id) end_on_thread(s.ns, i);
+        }
     }
 
     void end(uint64_t on, int64_t ns) {
@@ -425,6 +455,7 @@ private:
     std::unordered_map<uint64_t, uint64_t> sites_;
     std::unordered_map<uint64_t, uint64_t> gs_;
     std::set<uint32_t> described_ps_;
+    std::unordered_map<uint32_t, uint64_t> open_on_p_;  // the G whose slice is open; 0: none
     std::set<uint32_t> open_on_thread_;
     std::set<uint64_t> described_regions_;
 };

@@ -13,6 +13,7 @@
 
 #include <weft/observe/recorder.h>
 
+#include "context/sanitizer.h"
 #include "observe/exporters.h"
 #include "observe/recorded.h"
 #include "os/cpu_ticks.h"
@@ -163,18 +164,50 @@ struct live_g {
 
 constexpr std::size_t live_most = 100'000;
 
+// False: it has ended. It may end while it is read, and start again as another: then its events say
+// so, or its id has changed.
+WEFT_NO_SANITIZE bool read_live(const weft::detail::G& g, live_g& into) noexcept {
+    if (g.state.load(acquire) == weft::detail::g_state::dead) return false;  // pairs with set_state
+    into = {g.id, g.parent, site_of(g.where), {}};
+    const bool named = (g.traits & weft::detail::trait::named) != 0;
+    for (std::size_t i = 0; named && i < sizeof(into.name) - 1; ++i) into.name[i] = g.name[i];
+    return g.id == into.id && g.state.load(acquire) != weft::detail::g_state::dead;  // as above
+}
+
+// The child of a fork has no threads of its parent's runtimes.
+bool is_alive(const weft::detail::recording& source) noexcept WEFT_REQUIRES(source.changing) {
+    return source.of != nullptr && !weft::detail::is_from_before_fork(*source.of);
+}
+
 void add_live_gs(weft::detail::recording& source, std::vector<live_g>& all) {
     all.reserve(live_most);  // nothing throws while the lock is held
     source.changing.lock();
-    if (source.of != nullptr) {
+    if (is_alive(source)) {
         source.of->gs.for_each([&](const weft::detail::G& g) {
-            const auto state = g.state.load(acquire);  // pairs with set_state
-            if (state == weft::detail::g_state::dead || all.size() == live_most) return;
-            // It may end meanwhile, and start again as another. Then its events say so.
-            live_g found{g.id, g.parent, site_of(g.where), {}};
-            if ((g.traits & weft::detail::trait::named) != 0) std::memcpy(found.name, g.name, sizeof(found.name) - 1);
-            all.push_back(found);
+            live_g found{};
+            if (all.size() < live_most && read_live(g, found)) all.push_back(found);
         });
+    }
+    source.changing.unlock();
+}
+
+// An M, and the ring that it writes to.
+struct live_m {
+    const weft::detail::event_ring* ring;
+    uint32_t index;
+    int tid;
+};
+
+void add_live_ms(weft::detail::recording& source, std::vector<live_m>& all) {
+    constexpr std::size_t most = 20'000;  // more than RUN_MAX_THREADS allows
+    all.reserve(most);
+    source.changing.lock();
+    if (is_alive(source)) {
+        source.of->threads_lock.lock();
+        for (const weft::detail::M* m = source.of->all_ms; m != nullptr && all.size() < most; m = m->all_next) {
+            if (const auto* ring = m->events.load(acquire)) all.push_back({ring, m->index, m->tid()});  // from attach
+        }
+        source.of->threads_lock.unlock();
     }
     source.changing.unlock();
 }
@@ -253,13 +286,51 @@ std::vector<detail::step> merge(const std::vector<std::vector<detail::step>>& pa
     return all;
 }
 
-// All whole events of a ring, and how many came before them.
-std::vector<event> copy(const weft::detail::event_ring& ring, uint64_t& overwritten) {
-    std::vector<event> all(static_cast<std::size_t>((std::min)(ring.head(), ring.capacity())) + 64);
+struct ring_copy {
+    const weft::detail::event_ring* ring;
+    std::vector<event> events;
+    detail::recorded_ring thread;
+};
+
+// All whole events of a ring.
+ring_copy copy(const recorded_thread& t) {
+    ring_copy c{&t.ring, {}, {}};
+    c.events.resize(static_cast<std::size_t>((std::min)(t.ring.head(), t.ring.capacity())) + 64);
     uint64_t from = 0;
-    all.resize(ring.read(from, all.data(), all.size()));
-    overwritten = from - all.size();
-    return all;
+    c.events.resize(t.ring.read(from, c.events.data(), c.events.size()));
+    c.thread.is_outside = t.is_outside.load(relaxed_count);
+    c.thread.lost = from - c.events.size();
+    return c;
+}
+
+// An M that has ended is known by the event at its start, if the ring still has it.
+void name_threads(weft::detail::recording& source, std::vector<ring_copy>& copies) {
+    std::vector<live_m> ms;
+    add_live_ms(source, ms);
+    for (ring_copy& c : copies) {
+        for (const live_m& m : ms) {
+            if (m.ring != c.ring) continue;
+            c.thread.m = m.index;
+            c.thread.tid = m.tid;
+        }
+    }
+}
+
+// Rings reach back differently. The time from which on all of them are whole, and not before
+// from_ticks: what one thread has done cannot be told without what the others did.
+uint64_t first_seen_by_all(std::vector<ring_copy>& copies, uint64_t from_ticks) {
+    const auto is_text = [](const event& e) { return e.kind() == event_kind::text; };
+    uint64_t first = from_ticks;
+    for (ring_copy& c : copies) {
+        if (c.thread.lost == 0) continue;
+        const auto oldest = std::find_if_not(c.events.begin(), c.events.end(), is_text);
+        if (oldest != c.events.end() && oldest->ticks <= from_ticks) {
+            c.thread.lost = 0;  // what it has lost is older than what is wanted
+        } else if (oldest != c.events.end()) {
+            first = (std::max)(first, oldest->ticks);
+        }
+    }
+    return first;
 }
 
 }  // namespace
@@ -272,19 +343,20 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
     uint64_t from_ticks = state_->began.ticks;
     const int64_t spanned_ns = end.monotonic_ns - state_->began.monotonic_ns;
     if (window.count() < spanned_ns && spanned_ns > 0) {
-        const double part = static_cast<double>(window.count()) / static_cast<double>(spanned_ns);
+        const double part =
+            static_cast<double>((std::max)(window.count(), std::int64_t{0})) / static_cast<double>(spanned_ns);
         from_ticks = end.ticks - static_cast<uint64_t>(part * static_cast<double>(end.ticks - from_ticks));
     }
+    std::vector<ring_copy> copies;
+    for (recorded_thread* t = source.rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
+        copies.push_back(copy(*t));
+    }
+    name_threads(source, copies);
+    from_ticks = first_seen_by_all(copies, from_ticks);
     decoder d(*r, clock, from_ticks);
     std::vector<std::vector<detail::step>> parts;
-    for (recorded_thread* t = source.rings.load(acquire); t != nullptr; t = t->next) {  // pairs with get_ring
-        uint64_t overwritten = 0;
-        const std::vector<event> all = copy(t->ring, overwritten);
-        detail::recorded_ring ring{};
-        ring.is_outside = t->is_outside.load(relaxed_count);
-        if (all.empty() || all.front().ticks > from_ticks) ring.lost = overwritten;
-        parts.push_back(d.steps_of(all, ring));
-    }
+    parts.reserve(copies.size());
+    for (const ring_copy& c : copies) parts.push_back(d.steps_of(c.events, c.thread));
     r->steps = merge(parts);
     std::vector<live_g> live;
     add_live_gs(source, live);

@@ -45,14 +45,19 @@ public:
     void changes(const change& c) override {
         if (c.after == life::ended && c.ns == r_.ended_ns) return;  // the end of the recording, not of the G
         std::string line = title_of(r_, c.before) + " " + name_of(c.after);
-        if (c.after == life::running) line += " on P" + std::to_string(c.p);
+        if (c.after == life::running && c.p != no_p) line += " on P" + std::to_string(c.p);
         if (c.after == life::waiting) {
             line += std::string(": ") + weft::detail::text(static_cast<weft::detail::wait_reason>(c.reason));
         }
-        if (c.before.now != life::unknown) {
+        if (c.before.now != life::unknown && !c.before.is_assumed) {
             line += std::string(", after ") + std::to_string(c.ns - c.before.since_ns) + " ns";
         }
         add(c.ns, c.thread, line);
+    }
+
+    void moves(int64_t ns, const track& g, uint32_t /*from_p*/, uint32_t to_p) override {
+        const std::string where = to_p == no_p ? " runs on, without a P" : " runs on P" + std::to_string(to_p);
+        add(ns, g.thread, title_of(r_, g) + where);
     }
 
     void wakes(const wake_up& w) override {
@@ -68,10 +73,10 @@ public:
 
     void end_region(int64_t ns, const track& g) override { add(ns, g.thread, title_of(r_, g) + " ends a region"); }
 
-    void counter(int64_t ns, const char* name, double value) override {
+    void counter(int64_t ns, uint32_t thread, const char* name, double value) override {
         char number[40];
         std::snprintf(number, sizeof(number), "%g", value);
-        add(ns, 0, std::string("counter ") + name + " is " + number);
+        add(ns, thread, std::string("counter ") + name + " is " + number);
     }
 
     void log(int64_t ns, const track* g, uint32_t thread, const std::string& text) override {
@@ -85,7 +90,10 @@ public:
             case event_kind::p_taken:
                 return add(s.ns, s.thread, "takes " + p);
             case event_kind::p_given:
-                return add(s.ns, s.thread, s.detail == 1 ? p + " is retaken from M" + n : "gives " + p + " up");
+                return add(s.ns, s.thread,
+                           s.detail == static_cast<uint8_t>(weft::detail::event_loss::retaken)
+                               ? p + " is retaken from M" + n
+                               : "gives " + p + " up");
             case event_kind::steal:
                 return add(s.ns, s.thread, "steals " + n + " from " + p);
             case event_kind::poll:

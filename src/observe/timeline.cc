@@ -21,7 +21,7 @@ weft::source_location location_of(uint64_t site) noexcept {
 
 class player {
 public:
-    player(const recorded& r, teller& to) : r_(r), to_(to), running_(r.threads.size()) {
+    player(const recorded& r, teller& to) : r_(r), to_(to), threads_(r.threads.size()) {
         known_.reserve(r.gs.size());
         for (const known_g& g : r.gs) known_.emplace(g.id, &g);
     }
@@ -51,7 +51,7 @@ private:
             case event_kind::call_over:
                 return enter(s, life::running);
             case event_kind::name:
-                track_of(s.id, s.ns, life::unknown).name = s.text;
+                track_of(s.id, life::unknown).name = s.text;
                 return;
             case event_kind::region:
                 return begin_region(s);
@@ -60,18 +60,23 @@ private:
             case event_kind::counter:
                 return counter(s, at);
             case event_kind::log:
-                return to_.log(s.ns, s.id == 0 ? nullptr : &track_of(s.id, s.ns, life::running), s.thread,
-                               r_.texts[s.text]);
+                return to_.log(s.ns, s.id == 0 ? nullptr : &track_of(s.id, life::running), s.thread, r_.texts[s.text]);
             case event_kind::value:
             case event_kind::thread:
                 return;
+            case event_kind::p_taken:
+                to_.thread_event(s);
+                return move_to(s.ns, threads_[s.thread], static_cast<uint32_t>(s.argument));
+            case event_kind::p_given:
+                to_.thread_event(s);
+                return give_p(s);
             default:
                 return to_.thread_event(s);
         }
     }
 
     // before: its state until now, if nothing is known of it.
-    track& track_of(uint64_t id, int64_t ns, life before) {
+    track& track_of(uint64_t id, life before) {
         std::unique_ptr<track>& found = tracks_[id];
         if (found == nullptr) {
             found = std::make_unique<track>();
@@ -84,7 +89,7 @@ private:
             order_.push_back(id);
             found->since_ns = r_.began_ns;
             found->now = before;
-            static_cast<void>(ns);
+            found->is_assumed = true;
             to_.meet(*found);
         }
         return *found;
@@ -94,6 +99,7 @@ private:
         if (g.now == c.after) return;
         to_.changes(c);
         g.now = c.after;
+        g.is_assumed = false;
         g.since_ns = c.ns;
         g.reason = c.reason;
         g.object = c.object;
@@ -103,10 +109,10 @@ private:
     }
 
     void spawn(const step& s) {
-        const track* parent = running_[s.thread];
-        track& g = track_of(s.id, s.ns, life::unknown);
+        const track* parent = threads_[s.thread].running;
+        track& g = track_of(s.id, life::unknown);
         g.site = s.argument;
-        g.parent = parent == nullptr ? g.parent : parent->id;
+        if (g.parent == 0 && parent != nullptr) g.parent = parent->id;
         to_.meet(g);
         wake(s, g, parent, 0);
         change_to(g, {.ns = s.ns, .before = g, .after = life::runnable});
@@ -118,49 +124,80 @@ private:
     }
 
     void ready(const step& s) {
-        track& g = track_of(s.id, s.ns, life::waiting);
+        track& g = track_of(s.id, life::waiting);
         const bool is_late = g.unwoken_ns != 0 && s.ns - g.unwoken_ns < skew_ns;
         if (g.now != life::waiting && !is_late) return;
         const bool by_plain_thread = s.detail == 1;
         const track* waker = nullptr;
-        if (!by_plain_thread && s.argument != 0) waker = &track_of(s.argument, s.ns, life::running);
+        if (!by_plain_thread && s.argument != 0) waker = &track_of(s.argument, life::running);
         g.unwoken_ns = 0;
         wake(s, g, waker, by_plain_thread ? static_cast<int>(s.argument) : 0);
+        if (is_late) g.flow = 0;  // it runs
         if (!is_late) change_to(g, {.ns = s.ns, .before = g, .after = life::runnable});
     }
 
     void run(const step& s) {
-        track& g = track_of(s.id, s.ns, life::runnable);
-        g.unwoken_ns = g.now == life::waiting ? s.ns : 0;
-        change_to(g, {.ns = s.ns,
-                      .before = g,
-                      .after = life::running,
-                      .p = static_cast<uint32_t>(s.argument),
-                      .thread = s.thread});
-        running_[s.thread] = &g;
+        track& g = track_of(s.id, life::runnable);
+        g.unwoken_ns = g.now == life::waiting && !g.is_assumed ? s.ns : 0;
+        thread_state& t = threads_[s.thread];
+        t.p = static_cast<uint32_t>(s.argument);
+        change_to(g, {.ns = s.ns, .before = g, .after = life::running, .p = t.p, .thread = s.thread});
+        t.running = &g;
     }
 
     void leave(const step& s, life after) {
-        track& g = track_of(s.id, s.ns, life::running);
-        change_to(
-            g, {.ns = s.ns, .before = g, .after = after, .reason = s.detail, .object = s.argument, .thread = s.thread});
-        running_[s.thread] = nullptr;
+        track& g = track_of(s.id, life::running);
+        const bool waits = after == life::waiting;
+        change_to(g, {.ns = s.ns,
+                      .before = g,
+                      .after = after,
+                      .reason = waits ? s.detail : uint8_t{0},
+                      .object = waits ? s.argument : 0,
+                      .thread = s.thread});
+        threads_[s.thread].running = nullptr;
     }
 
+    // Begins or ends a blocking call.
     void enter(const step& s, life after) {
-        track& g = track_of(s.id, s.ns, after == life::running ? life::in_call : life::running);
-        change_to(g, {.ns = s.ns, .before = g, .after = after, .p = g.p, .thread = s.thread});
-        running_[s.thread] = &g;
+        const bool ends = after == life::running;
+        track& g = track_of(s.id, ends ? life::in_call : life::running);
+        thread_state& t = threads_[s.thread];
+        const uint32_t p = ends ? t.p : no_p;
+        change_to(g, {.ns = s.ns, .before = g, .after = after, .p = p, .thread = s.thread});
+        t.running = ends ? &g : nullptr;
+    }
+
+    struct thread_state {
+        track* running = nullptr;
+        uint32_t p = no_p;
+    };
+
+    void move_to(int64_t ns, thread_state& t, uint32_t p) {
+        t.p = p;
+        track* g = t.running;
+        if (g == nullptr || g->now != life::running || g->p == p) return;
+        to_.moves(ns, *g, g->p, p);
+        g->p = p;
+    }
+
+    void give_p(const step& s) {
+        if (s.detail != static_cast<uint8_t>(weft::detail::event_loss::retaken)) {
+            return move_to(s.ns, threads_[s.thread], no_p);
+        }
+        // Seen by another thread. id: the index of the M.
+        for (std::size_t i = 0; i < threads_.size(); ++i) {
+            if (!r_.threads[i].is_outside && r_.threads[i].m == s.id) move_to(s.ns, threads_[i], no_p);
+        }
     }
 
     void begin_region(const step& s) {
-        track& g = track_of(s.id, s.ns, life::running);
+        track& g = track_of(s.id, life::running);
         ++g.regions;
         to_.begin_region(s.ns, g, reinterpret_cast<const char*>(s.argument));
     }
 
     void end_region(const step& s) {
-        track& g = track_of(s.id, s.ns, life::running);
+        track& g = track_of(s.id, life::running);
         if (g.regions == 0) return;  // it began before the recording
         --g.regions;
         to_.end_region(s.ns, g);
@@ -168,12 +205,13 @@ private:
 
     // The value is the next step of the same thread.
     void counter(const step& s, std::size_t at) {
-        for (++at; at < r_.steps.size() && r_.steps[at].ns <= s.ns + skew_ns; ++at) {
+        for (++at; at < r_.steps.size(); ++at) {
             const step& next = r_.steps[at];
             if (next.thread != s.thread) continue;
             double value = 0;
             std::memcpy(&value, &next.argument, sizeof(value));
-            if (next.kind == event_kind::value) to_.counter(s.ns, reinterpret_cast<const char*>(s.argument), value);
+            if (next.kind == event_kind::value)
+                to_.counter(s.ns, s.thread, reinterpret_cast<const char*>(s.argument), value);
             return;
         }
     }
@@ -188,7 +226,7 @@ private:
     std::unordered_map<uint64_t, const known_g*> known_;
     std::unordered_map<uint64_t, std::unique_ptr<track>> tracks_;
     std::vector<uint64_t> order_;
-    std::vector<const track*> running_;  // on each thread
+    std::vector<thread_state> threads_;
     uint64_t flows_ = 0;
 };
 

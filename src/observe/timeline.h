@@ -7,7 +7,8 @@
 //   - takes a G that runs while it waits as made runnable at that moment; the `ready` that comes
 //     within skew_ns after that is then the reason
 //   - ignores a `ready` of a G that does not wait
-//   - takes the state of a G before its first event from that event
+//   - takes the state of a G before its first event from that event; it is then only assumed
+//   - knows the P of each thread, so that a G that lost its P is not shown on it
 //
 // Threads: any, for one recording at a time.
 #pragma once
@@ -34,8 +35,9 @@ struct track {
     uint32_t name = 0;     // an index of recorded::texts
     uint32_t regions = 0;  // that are open
     life now = life::unknown;
-    uint8_t reason = 0;  // waiting: a wait_reason
-    uint32_t p = no_p;   // running
+    bool is_assumed = false;  // now: it has no event for it, and since when is unknown
+    uint8_t reason = 0;       // waiting: a wait_reason
+    uint32_t p = no_p;        // running
     uint32_t thread = 0;
     uint64_t object = 0;
     int64_t since_ns = 0;
@@ -71,10 +73,12 @@ public:
     // Before the first call that has it. Its name may change.
     virtual void meet(const track& g) = 0;
     virtual void changes(const change& c) = 0;
+    // A running G is on another P than before, or on none.
+    virtual void moves(int64_t ns, const track& g, uint32_t from_p, uint32_t to_p) = 0;
     virtual void wakes(const wake_up& w) = 0;
     virtual void begin_region(int64_t ns, const track& g, const char* name) = 0;
     virtual void end_region(int64_t ns, const track& g) = 0;
-    virtual void counter(int64_t ns, const char* name, double value) = 0;
+    virtual void counter(int64_t ns, uint32_t thread, const char* name, double value) = 0;
     virtual void log(int64_t ns, const track* g, uint32_t thread, const std::string& text) = 0;
     // Events of an M: p_taken, p_given, steal, poll, timers, sleep.
     virtual void thread_event(const step& s) = 0;

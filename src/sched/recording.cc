@@ -18,6 +18,7 @@ namespace weft::detail {
 
 namespace {
 
+constexpr uint64_t without_p = 0xffffffff;  // no_p of observe/timeline.h
 constexpr uint64_t events_least = 256;
 constexpr uint64_t events_most = uint64_t{1} << 26;
 
@@ -75,11 +76,11 @@ void record_thread(event_ring& ring, const M& m) noexcept {
 void set_bit_in_gs(scheduler& s, bool on) noexcept {
     freezing.lock();  // pages of dead Gs are not discarded meanwhile
     s.gs.for_each([&](G& g) {
-        // relaxed: a switch may see it late
+        // A switch may see it late.
         if (on) {
-            g.special.fetch_or(special::traced, relaxed);  // relaxed: as above
+            g.special.fetch_or(special::traced, release);  // pairs with start_with in spawn.cc
         } else {
-            g.special.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: as above
+            g.special.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: see above
         }
     });
     freezing.unlock();
@@ -135,6 +136,11 @@ void set_flag(scheduler& s, bool on) noexcept {
     }
 }
 
+// In the child of a fork: a thread that held the lock, or recorded, does not exist there.
+bool is_the_parents(const recording& r) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    return r.of != nullptr && is_from_before_fork(*r.of);
+}
+
 }  // namespace
 
 int begin_recording(recording& r, uint64_t events_per_thread) noexcept {
@@ -159,6 +165,7 @@ int begin_recording(recording& r, uint64_t events_per_thread) noexcept {
 }
 
 void end_recording(recording& r) noexcept {
+    if (is_the_parents(r)) return;
     r.changing.lock();
     WEFT_ASSERT(r.consumers != 0);
     if (--r.consumers == 0) {
@@ -188,8 +195,8 @@ recording::~recording() {
 
 void begin_recording_of(M* m) noexcept {
     recording& r = *m->home->record;
-    if (!r.on.load(acquire)) return;  // from begin_recording
-    if (event_ring* ring = m->events.load(relaxed_hint)) return record_thread(*ring, *m);
+    if (!r.on.load(acquire)) return;                                                  // from begin_recording
+    if (event_ring* ring = m->events.load(acquire)) return record_thread(*ring, *m);  // sees what attach wrote
     recorded_thread* made = get_ring(r);
     if (made != nullptr && !attach(m, made)) put_ring(*made);
 }
@@ -266,7 +273,8 @@ bool is_named_start(const G& g) noexcept { return (g.traits & trait::named) != 0
 }
 
 [[gnu::always_inline]] inline void add_run(event_ring& ring, uint64_t ticks, const M* m, const G& to) noexcept {
-    ring.add(ticks, event::pack(event_kind::run, 0, to.id), m->p->index);
+    const P* p = m->p;  // nullptr: the scheduler has stopped
+    ring.add(ticks, event::pack(event_kind::run, 0, to.id), p == nullptr ? without_p : p->index);
 }
 
 void add_name(event_ring& ring, const G& g) noexcept {
@@ -311,9 +319,9 @@ void record_runnable(M* m, const G& g) noexcept {
     const uint64_t by = m->g == nullptr ? 0 : m->g->id;
     uint64_t argument = 0;
     const uint64_t what = runnable_event(g, 0, by, argument);
-    ring->add(os::cpu_ticks(), what, argument);
     if (is_named_start(g)) [[unlikely]]
         add_name(*ring, g);
+    ring->add(os::cpu_ticks(), what, argument);
 }
 
 void record_name(M* m, const G& g) noexcept {
@@ -355,12 +363,16 @@ void record_log_outside(scheduler& s, std::string_view message) noexcept {
 }
 
 void record_runnable_outside(const G& g) noexcept {
-    uint64_t argument = 0;
-    const auto by = static_cast<uint64_t>(os::current_tid());
+    // A thread of the same scheduler may have lost its P.
+    const M* m = current_m();
+    const bool is_own = m != nullptr && m->home == g.home;
+    const G* waker = !is_own ? nullptr : m->g != nullptr ? m->g : m->lent_by;
+    const uint64_t by = !is_own ? static_cast<uint64_t>(os::current_tid()) : waker != nullptr ? waker->id : 0;
     add_outside(*g.home->record, [&](event_ring& ring) {
-        const uint64_t what = runnable_event(g, 1, by, argument);
-        ring.add(os::cpu_ticks(), what, argument);
+        uint64_t argument = 0;
+        const uint64_t what = runnable_event(g, is_own ? 0 : 1, by, argument);
         if (is_named_start(g)) add_name(ring, g);
+        ring.add(os::cpu_ticks(), what, argument);
     });
 }
 

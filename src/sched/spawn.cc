@@ -141,8 +141,11 @@ struct stack* take_large(scheduler& s, std::size_t size) {
 [[gnu::noinline]] void start_with(G* g, uint16_t flags) noexcept {
     uint16_t kept = special::frozen | special::traced;
     if (g->stack != nullptr) kept |= special::canary;
-    g->special.fetch_and(kept, relaxed);  // relaxed: ours, except for these
-    g->special.fetch_or(flags, relaxed);  // relaxed: as above
+    g->special.fetch_and(kept, relaxed);                                     // relaxed: ours, except for these
+    const uint16_t before = g->special.fetch_or(flags, acquire);             // sees what set_bit_in_gs did
+    const uint16_t now = g->home->g_flags.load(relaxed);                     // relaxed: the line before
+    const bool is_stale = ((before | flags) & ~now & special::traced) != 0;  // the recording has ended
+    if (is_stale) g->special.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: as above
 }
 
 [[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <weft/observe/recorder.h>
+#include <weft/run.h>
 #include <weft/trace.h>
 #include <weft/weft.h>
 
@@ -59,6 +61,30 @@ bool has_line(const std::vector<std::string>& lines, const std::string& form) {
 std::size_t count_of(const std::vector<std::string>& lines, std::string_view part) {
     return static_cast<std::size_t>(std::count_if(
         lines.begin(), lines.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; }));
+}
+
+// Green threads that wake each other on all processors, and sometimes end.
+void keep_busy(runtime& rt, const std::atomic<bool>& over) {
+    for (int i = 0; i < 8; ++i) {
+        rt.go([&over] {
+            while (!over) {
+                const chan<int> c(1);
+                wait_group all;
+                for (int k = 0; k < 4; ++k) {
+                    all.go([c, k] {
+                        const trace::region working("work");
+                        if (k % 2 == 0)
+                            c.send(k);
+                        else
+                            c.recv();
+                        trace::log("done");
+                    });
+                }
+                all.wait();
+                yield();
+            }
+        });
+    }
 }
 
 TEST_F(Recorder, SeesAGreenThreadFromItsStartToItsEnd) {
@@ -216,6 +242,53 @@ TEST_F(Recorder, OutlivesItsRuntime) {
     EXPECT_EQ(count_of(text_of(r->snapshot()), "begins region only"), 1U);
 }
 
+// The first OS thread of such a program may have no P when the scheduler stops.
+TEST_F(Recorder, AProgramInCMayStopItsSchedulerWhileItIsRecorded) {
+    for (int i = 0; i < scaled(20); ++i) {
+        ASSERT_EQ(run_scheduler_init(), RUN_OK);
+        {
+            const recorder r;
+            wait_group all;
+            for (int k = 0; k < 10; ++k) all.go([] { sleep_for(100us); });
+            all.wait();
+            EXPECT_GT(r.snapshot().events(), 0U);
+        }
+        const recorder until_the_end;
+        sleep_for(1ms);
+        ASSERT_EQ(run_scheduler_stop(), RUN_OK);
+    }
+}
+
+TEST_F(Recorder, KnowsThreadsWhoseFirstEventsAreGone) {
+    runtime rt({.procs = 2});
+    const recorder r(rt, {.bytes_per_thread = 1});
+    std::atomic<bool> over{false};
+    keep_busy(rt, over);
+    eventually([&] { return r.snapshot().lost() > 10'000; });
+    const std::vector<std::string> lines = text_of(r.snapshot());
+    over = true;
+    rt.drain();
+    std::set<std::string> threads;
+    for (const std::string& line : lines) {
+        const std::size_t at = line.find(" us  ");
+        if (at != std::string::npos) threads.insert(line.substr(at + 5, 6));
+    }
+    EXPECT_GE(threads.size(), 2U);
+}
+
+TEST_F(Recorder, NamesAGreenThreadThatCameAndWent) {
+    runtime rt({.procs = 1});
+    const recorder r(rt);
+    rt.run([] {
+        wait_group all;
+        all.go({.name = "brief \"\xff"}, [] {});
+        all.wait();
+    });
+    const std::string file = path("json");
+    r.snapshot().write_chrome_json(file);
+    EXPECT_NE(contents(file).find(R"("G 2 brief \"\ufffd")"), std::string::npos);
+}
+
 TEST_F(Recorder, NeedsARuntimeThatRuns) {
     runtime rt({.procs = 1});
     rt.abandon();
@@ -231,30 +304,6 @@ TEST_F(Recorder, SaysWhichFileItCannotWrite) {
     } catch (const std::system_error& e) {
         EXPECT_EQ(e.code(), std::errc::no_such_file_or_directory);
         EXPECT_NE(std::string_view(e.what()).find("missing/folder"), std::string_view::npos);
-    }
-}
-
-// Green threads that wake each other on all processors, and sometimes end.
-void keep_busy(runtime& rt, const std::atomic<bool>& over) {
-    for (int i = 0; i < 8; ++i) {
-        rt.go([&over] {
-            while (!over) {
-                const chan<int> c(1);
-                wait_group all;
-                for (int k = 0; k < 4; ++k) {
-                    all.go([c, k] {
-                        const trace::region working("work");
-                        if (k % 2 == 0)
-                            c.send(k);
-                        else
-                            c.recv();
-                        trace::log("done");
-                    });
-                }
-                all.wait();
-                yield();
-            }
-        });
     }
 }
 
