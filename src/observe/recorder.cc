@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include <weft/observe/recorder.h>
@@ -110,11 +111,19 @@ public:
                 ring.m = static_cast<uint32_t>(e.id());
                 ring.tid = static_cast<int>(e.argument);
             }
-            if (e.ticks < from_ticks_) continue;
+            if (e.ticks < from_ticks_) {
+                remember(e, text);
+                continue;
+            }
             steps.push_back({clock_.ns_of(e.ticks), e.id(), e.argument, thread, text, e.kind(), e.detail()});
         }
         into_.threads.push_back(ring);
         return steps;
+    }
+
+    // What events before from_ticks say of green threads.
+    void add_remembered() {
+        for (const auto& [id, g] : remembered_) into_.gs.push_back(g);
     }
 
     uint32_t add_text(std::string text) {
@@ -124,9 +133,17 @@ public:
     }
 
 private:
+    void remember(const event& e, uint32_t text) {
+        if (e.kind() != event_kind::name && e.kind() != event_kind::spawn) return;
+        detail::known_g& g = remembered_.try_emplace(e.id(), detail::known_g{e.id(), 0, 0, 0}).first->second;
+        if (e.kind() == event_kind::name) g.name = text;
+        if (e.kind() == event_kind::spawn) g.site = e.argument;
+    }
+
     detail::recorded& into_;
     const clock_line& clock_;
     uint64_t from_ticks_;
+    std::unordered_map<uint64_t, detail::known_g> remembered_;
 };
 
 std::string name_of_program() {
@@ -360,10 +377,13 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
     r->steps = merge(parts);
     std::vector<live_g> live;
     add_live_gs(source, live);
-    // The later ones first: the first that is known of a G counts.
-    for (const auto* some : {&live, &state_->at_begin}) {
-        for (const live_g& g : *some) r->gs.push_back({g.id, g.parent, g.site, d.add_text(g.name)});
-    }
+    // The first that is known of a G counts.
+    const auto add = [&](const std::vector<live_g>& some) {
+        for (const live_g& g : some) r->gs.push_back({g.id, g.parent, g.site, d.add_text(g.name)});
+    };
+    add(live);
+    d.add_remembered();
+    add(state_->at_begin);
     r->began_ns = r->steps.empty() ? end.monotonic_ns : r->steps.front().ns;
     // Events go on while they are copied.
     r->ended_ns = r->steps.empty() ? end.monotonic_ns : (std::max)(end.monotonic_ns, r->steps.back().ns);
