@@ -100,8 +100,11 @@ void retire(scheduler& s, M* m) noexcept {
         os::sleep_ns(no_thread_nap_ns);
     }
     if (how == handoff::stopping) {  // it has counted nothing
-        const idle_guard held(s.idle);
+        idle_guard held(s.idle);
         ++s.idle.absent.unavailable;
+        // Another thread may free m now; the stopping one reads owners (request_stop).
+        P* p = release_p_locked(m, held);
+        p->state.store(p_state::idle, relaxed_count);
         return;
     }
     m->picked = nullptr;
