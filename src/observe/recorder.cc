@@ -14,7 +14,7 @@
 
 #include <weft/observe/recorder.h>
 
-#include "context/sanitizer.h"
+#include "debug/g_snapshot.h"
 #include "observe/exporters.h"
 #include "observe/recorded.h"
 #include "os/cpu_ticks.h"
@@ -181,14 +181,14 @@ struct live_g {
 
 constexpr std::size_t live_most = 100'000;
 
-// False: it has ended. It may end while it is read, and start again as another: then its events say
-// so, or its id has changed.
-WEFT_NO_SANITIZE bool read_live(const weft::detail::G& g, live_g& into) noexcept {
-    if (g.state.load(acquire) == weft::detail::g_state::dead) return false;  // pairs with set_state
-    into = {g.id, g.parent, site_of(g.where), {}};
-    const bool named = (g.traits & weft::detail::trait::named) != 0;
-    for (std::size_t i = 0; named && i < sizeof(into.name) - 1; ++i) into.name[i] = g.name[i];
-    return g.id == into.id && g.state.load(acquire) != weft::detail::g_state::dead;  // as above
+// False: it has ended. It may also end, and start as another, right after that: then its events say
+// so.
+bool read_live(const weft::detail::G& g, live_g& into) noexcept {
+    weft::detail::identity who;
+    if (g.state.load(acquire) == weft::detail::g_state::dead || !who.read(g)) return false;  // pairs with set_state
+    into = {who.id, who.parent, site_of(who.where), {}};
+    std::memcpy(into.name, who.name, sizeof(into.name));
+    return true;
 }
 
 // The child of a fork has no threads of its parent's runtimes.
