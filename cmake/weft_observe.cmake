@@ -29,7 +29,8 @@ add_library(weft_observe ${weft_observe_sources})
 add_library(weft::observe ALIAS weft_observe)
 target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src" SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "${WEFT_PROTOZERO_INCLUDE}")
 target_link_libraries(weft_observe PUBLIC weft PRIVATE dw)  # by name, so that the installed package names no path
-target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information)
+target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information
+  $<$<BOOL:${BUILD_SHARED_LIBS}>:LINKER:--no-as-needed>)  # a linker may leave out a library that no source mentions
 set_target_properties(weft_observe PROPERTIES
   EXPORT_NAME observe
   VERSION ${PROJECT_VERSION}

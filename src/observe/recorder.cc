@@ -21,7 +21,6 @@
 #include "os/os.h"
 #include "sched/recording.h"
 #include "sched/scheduler.h"
-#include "sched/switch.h"
 
 namespace weft::observe {
 
@@ -154,22 +153,11 @@ std::string name_of_program() {
     return std::string(whole.substr(whole.rfind('/') + 1));
 }
 
-weft::detail::scheduler& pin_own() {
-    weft::detail::M* m = weft::detail::current_m();
-    if (m == nullptr) return weft::detail::pin_default_scheduler();
-    m->home->pin();
-    return *m->home;
-}
-
 uint64_t site_of(const weft::source_location& where) noexcept {
     uint64_t word = 0;
     std::memcpy(&word, &where, sizeof(word));
     return word;
 }
-
-}  // namespace
-
-namespace {
 
 // A green thread that lives, and may have had its start before the recording.
 struct live_g {
@@ -253,9 +241,7 @@ struct recorder::state {
 };
 
 recorder::recorder(const recorder_options& options) : state_(std::make_unique<state>()) {
-    weft::detail::scheduler& s = pin_own();
-    state_->source = s.record;
-    s.unpin();
+    state_->source = weft::detail::recording_of_caller();
     state_->begin(options);
 }
 

@@ -178,6 +178,14 @@ void end_recording(recording& r) noexcept {
     r.changing.unlock();
 }
 
+std::shared_ptr<recording> recording_of_caller() {
+    if (const M* m = current_m()) return m->home->record;
+    scheduler& s = pin_default_scheduler();
+    std::shared_ptr<recording> found = s.record;
+    s.unpin();
+    return found;
+}
+
 void leave_recording(recording& r) noexcept {
     r.changing.lock();
     r.of = nullptr;

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "base/atomic.h"
@@ -70,6 +71,10 @@ struct recording {
 // first to begin; else as many as the others have. Returns 0 or an errno value.
 [[nodiscard]] int begin_recording(recording& r, uint64_t events_per_thread) noexcept;
 void end_recording(recording& r) noexcept;
+
+// Of the caller's scheduler, or of the default one, which is made if there is none. Throws as
+// pin_default_scheduler.
+[[nodiscard]] std::shared_ptr<recording> recording_of_caller();
 
 // Its scheduler is being destroyed.
 void leave_recording(recording& r) noexcept;
