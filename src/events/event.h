@@ -23,7 +23,7 @@ enum class event_kind : uint8_t {
     wait,         // it parks. detail: a wait_reason; argument: the address of the object's lock, or 0
     yield,        // it is queued again. detail: an event_yield
     end,          // it has returned
-    spawn,        // G id starts. argument: a source_location. If it has a name, that follows
+    spawn,        // G id starts. argument: a source_location. If it has a name, that comes before
     ready,        // the wait of G id is over. argument: the id of the G that ended it; 0: none did
     call,         // G id begins a blocking call
     call_over,    // that ends

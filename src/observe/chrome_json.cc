@@ -84,8 +84,6 @@ public:
         to_.append(text_);
     }
 
-    void meet(const track& /*g*/) override {}
-
     void changes(const change& c) override {
         const track& g = c.before;
         name_thread(g);

@@ -14,8 +14,6 @@
 // name share lanes, because viewers slow down with each track.
 //
 // Field numbers are those of the published schema, protos/perfetto/trace/perfetto_trace.proto.
-#include <array>
-#include <map>
 #include <protozero/pbf_writer.hpp>
 #include <set>
 #include <string>
@@ -66,7 +64,6 @@ constexpr int merged_by_key = 3;
 }  // namespace descriptor
 
 namespace track_event {
-constexpr uint32_t annotation = 4;
 constexpr uint32_t type = 9;
 constexpr uint32_t name_iid = 10;
 constexpr uint32_t track_uuid = 11;
@@ -120,11 +117,6 @@ public:
         for (std::size_t i = 0; i < r_.threads.size(); ++i) describe_thread(i);
         replay(r_, *this);
         to_.append(bytes_);
-    }
-
-    void meet(const track& g) override {
-        // Again, with its site. The track is described before its first event.
-        static_cast<void>(g);
     }
 
     // Where it runs is a slice of the P, why it does not is one of its own track.

@@ -37,7 +37,6 @@ struct recorded_ring {
 // What is known of a green thread without its events.
 struct known_g {
     uint64_t id;
-    uint64_t parent;
     uint64_t site;  // a source_location
     uint32_t name;  // an index of recorded::texts
 };

@@ -134,7 +134,7 @@ public:
 private:
     void remember(const event& e, uint32_t text) {
         if (e.kind() != event_kind::name && e.kind() != event_kind::spawn) return;
-        detail::known_g& g = remembered_.try_emplace(e.id(), detail::known_g{e.id(), 0, 0, 0}).first->second;
+        detail::known_g& g = remembered_.try_emplace(e.id(), detail::known_g{e.id(), 0, 0}).first->second;
         if (e.kind() == event_kind::name) g.name = text;
         if (e.kind() == event_kind::spawn) g.site = e.argument;
     }
@@ -162,7 +162,6 @@ uint64_t site_of(const weft::source_location& where) noexcept {
 // A green thread that lives, and may have had its start before the recording.
 struct live_g {
     uint64_t id;
-    uint64_t parent;
     uint64_t site;
     char name[weft::detail::G::name_size];
 };
@@ -174,7 +173,7 @@ constexpr std::size_t live_most = 100'000;
 bool read_live(const weft::detail::G& g, live_g& into) noexcept {
     weft::detail::identity who;
     if (g.state.load(acquire) == weft::detail::g_state::dead || !who.read(g)) return false;  // pairs with set_state
-    into = {who.id, who.parent, site_of(who.where), {}};
+    into = {who.id, site_of(who.where), {}};
     std::memcpy(into.name, who.name, sizeof(into.name));
     return true;
 }
@@ -365,7 +364,7 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
     add_live_gs(source, live);
     // The first that is known of a G counts.
     const auto add = [&](const std::vector<live_g>& some) {
-        for (const live_g& g : some) r->gs.push_back({g.id, g.parent, g.site, d.add_text(g.name)});
+        for (const live_g& g : some) r->gs.push_back({g.id, g.site, d.add_text(g.name)});
     };
     add(live);
     d.add_remembered();

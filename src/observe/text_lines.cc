@@ -40,8 +40,6 @@ public:
         to_.append(text_);
     }
 
-    void meet(const track& /*g*/) override {}
-
     void changes(const change& c) override {
         if (c.after == life::ended && c.ns == r_.ended_ns) return;  // the end of the recording, not of the G
         std::string line = title_of(r_, c.before) + " " + name_of(c.after);

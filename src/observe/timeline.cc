@@ -82,7 +82,6 @@ private:
             found = std::make_unique<track>();
             found->id = id;
             if (const auto known = known_.find(id); known != known_.end()) {
-                found->parent = known->second->parent;
                 found->site = known->second->site;
                 found->name = known->second->name;
             }
@@ -90,7 +89,6 @@ private:
             found->since_ns = r_.began_ns;
             found->now = before;
             found->is_assumed = true;
-            to_.meet(*found);
         }
         return *found;
     }
@@ -102,19 +100,15 @@ private:
         g.is_assumed = false;
         g.since_ns = c.ns;
         g.reason = c.reason;
-        g.object = c.object;
         g.p = c.p;
         g.thread = c.thread;
         if (c.after == life::running) g.flow = 0;
     }
 
     void spawn(const step& s) {
-        const track* parent = threads_[s.thread].running;
         track& g = track_of(s.id, life::unknown);
         g.site = s.argument;
-        if (g.parent == 0 && parent != nullptr) g.parent = parent->id;
-        to_.meet(g);
-        wake(s, g, parent, 0);
+        wake(s, g, threads_[s.thread].running, 0);
         change_to(g, {.ns = s.ns, .before = g, .after = life::runnable});
     }
 
@@ -147,13 +141,8 @@ private:
 
     void leave(const step& s, life after) {
         track& g = track_of(s.id, life::running);
-        const bool waits = after == life::waiting;
-        change_to(g, {.ns = s.ns,
-                      .before = g,
-                      .after = after,
-                      .reason = waits ? s.detail : uint8_t{0},
-                      .object = waits ? s.argument : 0,
-                      .thread = s.thread});
+        const uint8_t reason = after == life::waiting ? s.detail : uint8_t{0};
+        change_to(g, {.ns = s.ns, .before = g, .after = after, .reason = reason, .thread = s.thread});
         threads_[s.thread].running = nullptr;
     }
 
@@ -240,8 +229,6 @@ std::string place_of(uint64_t site) {
     if (file.empty()) return {};
     return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(where.line());
 }
-
-std::string function_of(uint64_t site) { return location_of(site).function_name(); }
 
 std::string title_of(const recorded& r, const track& g) {
     std::string title = "G " + std::to_string(g.id);

@@ -30,7 +30,6 @@ inline constexpr uint32_t no_p = 0xffffffff;
 // A green thread of the recording.
 struct track {
     uint64_t id = 0;
-    uint64_t parent = 0;
     uint64_t site = 0;     // a source_location; 0: unknown
     uint32_t name = 0;     // an index of recorded::texts
     uint32_t regions = 0;  // that are open
@@ -39,7 +38,6 @@ struct track {
     uint8_t reason = 0;       // waiting: a wait_reason
     uint32_t p = no_p;        // running
     uint32_t thread = 0;
-    uint64_t object = 0;
     int64_t since_ns = 0;
     uint64_t flow = 0;       // of the wake-up that made it runnable; 0: none
     int64_t unwoken_ns = 0;  // when it ran although it seemed to wait; 0: it did not
@@ -51,7 +49,6 @@ struct change {
     const track& before;
     life after;
     uint8_t reason = 0;
-    uint64_t object = 0;
     uint32_t p = no_p;
     uint32_t thread = 0;
 };
@@ -70,8 +67,6 @@ class teller {
 public:
     virtual ~teller() = default;
 
-    // Before the first call that has it. Its name may change.
-    virtual void meet(const track& g) = 0;
     virtual void changes(const change& c) = 0;
     // A running G is on another P than before, or on none.
     virtual void moves(int64_t ns, const track& g, uint32_t from_p, uint32_t to_p) = 0;
@@ -89,7 +84,6 @@ void replay(const recorded& r, teller& to);
 
 // The text of a site: "file.cc:12", without folders. Empty if unknown.
 [[nodiscard]] std::string place_of(uint64_t site);
-[[nodiscard]] std::string function_of(uint64_t site);
 
 // "G 42", or "G 42 name".
 [[nodiscard]] std::string title_of(const recorded& r, const track& g);

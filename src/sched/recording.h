@@ -1,10 +1,10 @@
 // recording.h: which events the runtime records, and where (docs/recording.md).
 //
 // Nothing is recorded until a consumer begins. Then each M has a ring, and each G the bit
-// special::traced. That bit leads each switch into leave_special and enter_special, and each push
-// of a runnable G into push_apart or push_outside, where the functions below are called. So without
-// the bit, no switch and no wake-up has an instruction more. Rarer events (a steal, a poll) ask
-// whether their M has a ring.
+// special::traced. That bit leads each switch into switch_special, leave_special or enter_special,
+// and each push of a runnable G by an M into push_apart, where the functions below are called. So
+// these have no instruction more without the bit. push_class_outside tests it, and rarer events (a
+// steal, a poll) ask whether their M has a ring.
 //
 // Several consumers read the same rings. The first one decides on their size. An M keeps its ring
 // until its thread ends, because it may be about to write; then another M gets it, with the old
@@ -72,7 +72,7 @@ struct recording {
 [[nodiscard]] int begin_recording(recording& r, uint64_t events_per_thread) noexcept;
 void end_recording(recording& r) noexcept;
 
-// Of the caller's scheduler, or of the default one, which is made if there is none. Throws as
+// Of the caller's scheduler, or of the default one, which is made if it does not exist. Throws as
 // pin_default_scheduler.
 [[nodiscard]] std::shared_ptr<recording> recording_of_caller();
 
