@@ -28,8 +28,8 @@
 
 namespace weft {
 
-namespace observe {
-class recorder;
+namespace observe::detail {
+struct access;
 }
 
 /// What to do if a stack cannot get a guard region (old kernel, or no mappings left).
@@ -239,7 +239,7 @@ public:
     }
 
 private:
-    friend class observe::recorder;
+    friend struct observe::detail::access;
 
     // Which threads may start Gs. open: all. draining: all, until the drain ends. closed: its own
     // green threads.

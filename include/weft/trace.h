@@ -1,7 +1,7 @@
 // trace.h: what a program adds to a recording of its green threads: regions, counters, messages.
 //
-// They cost a few instructions until something records (weft::observe::recorder), and then 20 to 30
-// ns each.
+// In a green thread they cost a few instructions until something records (weft::observe::recorder),
+// and then about 20 ns each. A plain thread takes a lock for a moment to find the default runtime.
 //
 // See: docs/recording.md
 #pragma once
@@ -41,10 +41,11 @@ public:
     region& operator=(const region&) = delete;
 };
 
-/// Records that the counter of this name now has this value. Any thread.
+/// Records that the counter of this name now has this value. Any thread; a plain one takes a lock.
 void counter(literal name, double value) noexcept;
 
-/// Records a message of the calling green thread, or thread. At most 1000 bytes of it are kept.
+/// Records a message of the calling green thread, or thread. At most 1000 bytes of it are kept. A
+/// plain thread takes a lock.
 void log(std::string_view message) noexcept;
 
 /// True while something records the runtime of the calling green thread, or the default runtime.

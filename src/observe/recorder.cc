@@ -7,7 +7,6 @@
 #include <ctime>
 #include <limits>
 #include <new>
-#include <stdexcept>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <weft/observe/recorder.h>
 
 #include "debug/g_snapshot.h"
+#include "observe/access.h"
 #include "observe/exporters.h"
 #include "observe/recorded.h"
 #include "os/cpu_ticks.h"
@@ -245,8 +245,7 @@ recorder::recorder(const recorder_options& options) : state_(std::make_unique<st
 }
 
 recorder::recorder(const runtime& of, const recorder_options& options) : state_(std::make_unique<state>()) {
-    const weft::detail::runtime_use s = of.use();
-    if (s == nullptr) throw std::logic_error("weft: a recorder was made for a stopped runtime; call start() first");
+    const weft::detail::runtime_use s = detail::access::of(of, "weft: a recorder was made for");
     state_->source = s->record;
     state_->begin(options);
 }

@@ -74,7 +74,8 @@ use_compiler_cache() {
     export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
     # A precompiled header knows the contents of its headers, comments included; ccache's keys do not.
-    CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' | sort | paste -sd :)
+    # Those of the components are in none.
+    CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' -not -path '*/weft/asio/*' -not -path '*/weft/observe/*' -not -path '*/weft/tls/*' | sort | paste -sd :)
     export CCACHE_EXTRAFILES
 }
 
