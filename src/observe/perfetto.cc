@@ -398,7 +398,7 @@ private:
     uint64_t group_of_site(uint64_t site) {
         const auto [found, is_new] = sites_.try_emplace(site, first_site + sites_.size());
         if (is_new) {
-            const std::string place = place_of(site);
+            const std::string place = place_of(r_, site);
             describe(found->second, [&](pbf_writer& d) {
                 d.add_string(descriptor::name, place.empty() ? "started before the recording" : "started at " + place);
                 d.add_uint64(descriptor::parent, green_threads);
@@ -413,7 +413,7 @@ private:
             const uint64_t group = group_of_site(g.site);
             const bool is_own = g.name != 0 || gs_.size() <= own_tracks_max;
             describe(found->second, [&](pbf_writer& d) {
-                d.add_string(descriptor::name, is_own ? title_of(r_, g) : place_of(g.site));
+                d.add_string(descriptor::name, is_own ? title_of(r_, g) : place_of(r_, g.site));
                 d.add_uint64(descriptor::parent, group);
                 d.add_enum(descriptor::merge_behavior, is_own ? descriptor::never_merged : descriptor::merged_by_key);
                 if (!is_own) d.add_uint64(descriptor::merge_key, group);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "events/event.h"
@@ -34,10 +35,17 @@ struct recorded_ring {
     uint64_t lost = 0;
 };
 
+// Where a green thread was started. Empty if unknown.
+struct place {
+    std::string file;
+    std::string function;
+    uint32_t line = 0;
+};
+
 // What is known of a green thread without its events.
 struct known_g {
     uint64_t id;
-    uint64_t site;  // a source_location
+    uint64_t site;  // a key of recorded::places
     uint32_t name;  // an index of recorded::texts
 };
 
@@ -46,6 +54,9 @@ struct recorded {
     std::vector<recorded_ring> threads;
     std::vector<known_g> gs;  // those that lived at the snapshot
     std::vector<std::string> texts{std::string{}};
+    // By what events have: addresses in the program, or numbers in a file.
+    std::unordered_map<uint64_t, std::string> literals;  // names of regions and counters
+    std::unordered_map<uint64_t, place> places;          // of spawn events and of gs
     int64_t began_ns = 0;  // the first event, or the snapshot
     int64_t ended_ns = 0;
     int64_t realtime_minus_monotonic_ns = 0;

@@ -287,6 +287,26 @@ std::vector<detail::step> merge(const std::vector<std::vector<detail::step>>& pa
     return all;
 }
 
+detail::place place_at(uint64_t site) {
+    weft::source_location where;
+    std::memcpy(static_cast<void*>(&where), &site, sizeof(where));
+    return {where.file_name(), where.function_name(), where.line()};
+}
+
+// Copies the texts that events have the addresses of.
+void add_texts(detail::recorded& r) {
+    const auto add_place = [&](uint64_t site) {
+        if (const auto [found, is_new] = r.places.try_emplace(site); is_new) found->second = place_at(site);
+    };
+    for (const detail::step& s : r.steps) {
+        if (s.kind == event_kind::spawn) add_place(s.argument);
+        if (s.kind == event_kind::region || s.kind == event_kind::counter) {
+            r.literals.try_emplace(s.argument, reinterpret_cast<const char*>(s.argument));
+        }
+    }
+    for (const detail::known_g& g : r.gs) add_place(g.site);
+}
+
 struct ring_copy {
     const weft::detail::event_ring* ring;
     std::vector<event> events;
@@ -368,6 +388,7 @@ recording recorder::snapshot(std::chrono::nanoseconds window) const {
     add(live);
     d.add_remembered();
     add(state_->at_begin);
+    add_texts(*r);
     r->began_ns = r->steps.empty() ? end.monotonic_ns : r->steps.front().ns;
     // Events go on while they are copied.
     r->ended_ns = r->steps.empty() ? end.monotonic_ns : (std::max)(end.monotonic_ns, r->steps.back().ns);

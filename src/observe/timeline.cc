@@ -3,21 +3,12 @@
 
 #include <cstring>
 #include <memory>
-#include <string_view>
-
-#include <weft/detail/source_location.h>
 
 namespace weft::observe::detail {
 
 namespace {
 
 using weft::detail::event_kind;
-
-weft::source_location location_of(uint64_t site) noexcept {
-    weft::source_location where;
-    std::memcpy(static_cast<void*>(&where), &site, sizeof(where));
-    return where;
-}
 
 class player {
 public:
@@ -182,7 +173,7 @@ private:
     void begin_region(const step& s) {
         track& g = track_of(s.id, life::running);
         ++g.regions;
-        to_.begin_region(s.ns, g, reinterpret_cast<const char*>(s.argument));
+        to_.begin_region(s.ns, g, literal(s.argument));
     }
 
     void end_region(const step& s) {
@@ -199,10 +190,14 @@ private:
             if (next.thread != s.thread) continue;
             double value = 0;
             std::memcpy(&value, &next.argument, sizeof(value));
-            if (next.kind == event_kind::value)
-                to_.counter(s.ns, s.thread, reinterpret_cast<const char*>(s.argument), value);
+            if (next.kind == event_kind::value) to_.counter(s.ns, s.thread, literal(s.argument), value);
             return;
         }
+    }
+
+    [[nodiscard]] const char* literal(uint64_t key) const {
+        const auto found = r_.literals.find(key);
+        return found == r_.literals.end() ? "?" : found->second.c_str();
     }
 
     void finish(track& g) {
@@ -223,11 +218,11 @@ private:
 
 void replay(const recorded& r, teller& to) { player(r, to).play(); }
 
-std::string place_of(uint64_t site) {
-    const weft::source_location where = location_of(site);
-    const std::string_view file = where.file_name();
-    if (file.empty()) return {};
-    return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(where.line());
+std::string place_of(const recorded& r, uint64_t site) {
+    const auto found = r.places.find(site);
+    if (found == r.places.end() || found->second.file.empty()) return {};
+    const std::string& file = found->second.file;
+    return file.substr(file.rfind('/') + 1) + ":" + std::to_string(found->second.line);
 }
 
 std::string title_of(const recorded& r, const track& g) {

@@ -30,7 +30,7 @@ inline constexpr uint32_t no_p = 0xffffffff;
 // A green thread of the recording.
 struct track {
     uint64_t id = 0;
-    uint64_t site = 0;     // a source_location; 0: unknown
+    uint64_t site = 0;     // 0: unknown
     uint32_t name = 0;     // an index of recorded::texts
     uint32_t regions = 0;  // that are open
     life now = life::unknown;
@@ -83,7 +83,7 @@ public:
 void replay(const recorded& r, teller& to);
 
 // The text of a site: "file.cc:12", without folders. Empty if unknown.
-[[nodiscard]] std::string place_of(uint64_t site);
+[[nodiscard]] std::string place_of(const recorded& r, uint64_t site);
 
 // "G 42", or "G 42 name".
 [[nodiscard]] std::string title_of(const recorded& r, const track& g);
