@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/atomic.h"
+#include "base/report_hook.h"
 
 namespace weft::detail {
 
@@ -30,6 +31,7 @@ void write_line(const char* prefix, const char* format, va_list arguments) noexc
     static constinit atomic<bool> dying{false};
     if (!dying.exchange(true, acq_rel)) {                  // acq_rel: only one of us reports
         if (auto hook = fatal_hook.load(acquire)) hook();  // pairs with set_fatal_hook
+        call_report_hook(reported::fatal);
     }
     std::fflush(stderr);
     std::abort();

@@ -7,7 +7,8 @@
 //      call, without a P; all Ms asleep or ended; no external thread at work on it; its monitor and
 //      thread maker, if any, begun (otherwise 2 would count them as foreign). Runtimes left to
 //      stragglers, all back, do not count. At least one G exists.
-//   2  All threads are Ms, monitors or thread makers. Skipped with deadlock=strict.
+//   2  All threads are Ms, monitors, thread makers, or threads of components. Skipped with
+//      deadlock=strict.
 //   3  No external_waker exists, and no G waits for a file or signal.
 //   4  A moment later all this still holds, with equal counts of schedules, starts and wakes.
 //
@@ -32,7 +33,9 @@
 #include <weft/runtime.h>
 #include <weft/shared_mutex.h>
 
+#include "base/component_threads.h"
 #include "base/generation.h"
+#include "base/report_hook.h"
 #include "context/sanitizer.h"
 #include "debug/dump.h"
 #include "debug/g_snapshot.h"
@@ -136,6 +139,7 @@ struct thread_search {
 
 // Checks 2.
 bool is_ours(void*, int tid) noexcept {
+    if (is_component_thread(tid)) return true;
     thread_search search{tid};
     visit_schedulers(&thread_search::visit, &search);
     return search.found;
@@ -392,6 +396,7 @@ bool search_for_deadlock(scheduler& s) noexcept {
     if (!any) return true;
     report(os::stderr_fd)
         .print("weft: the process ends with status %d; RUN_DEBUG=deadlock=0 turns the check off\n", deadlock_exit_code);
+    call_report_hook(reported::deadlock);
     std::_Exit(deadlock_exit_code);
 }
 

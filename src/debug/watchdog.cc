@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/report_hook.h"
 #include "debug/g_snapshot.h"
 #include "os/os.h"
 #include "sched/priority_queues.h"
@@ -93,6 +94,8 @@ void watched::look_at_running(scheduler& s, int64_t now_ns) noexcept {
             "call that blocks\n",
             static_cast<long long>(found[i].ns / ns_per_ms));
         print_running(out, s, *found[i].g, found[i].id);
+        out.flush();
+        call_report_hook(reported::watchdog);
     }
 }
 
@@ -135,6 +138,8 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
                   static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.ps.count(),
                   s.ps.in_use());  // a snapshot
         print_queued(out, *q.g, q.id);
+        out.flush();
+        call_report_hook(reported::watchdog);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <typeinfo>
 
 #include "base/assert.h"
+#include "base/report_hook.h"
 #include "context/return_address.h"
 #include "handoff/blocking.h"
 #include "lifecycle/adopt.h"
@@ -102,6 +103,7 @@ void on_fatal() noexcept {
                       : "a larger spawn_options::stack_size or RUN_STACK_MAX");
         out.backtrace(f.pc, f.fp, hit, frames_max);
     }
+    call_report_hook(reported::fatal);
     std::abort();
 }
 
@@ -166,6 +168,7 @@ void on_terminate() {
             "weft: or catch it before it leaves a noexcept function, such as a destructor\n");
         out.own_backtrace(frames_max);
     }
+    call_report_hook(reported::fatal);
     if (previous_terminate != nullptr) previous_terminate();
     std::abort();
 }
@@ -222,6 +225,7 @@ void report_overflow(G& g) noexcept {
             "use a larger spawn_options::stack_size or RUN_STACK_MAX\n",
             g.stack->size() / 1024);
     }
+    call_report_hook(reported::fatal);
     std::abort();
 }
 

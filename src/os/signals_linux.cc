@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/report_hook.h"
 #include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
@@ -45,9 +46,11 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(signal);
     } else if (!was_sent(*info)) {
+        call_report_hook(reported::fatal);
         // The default action follows when the instruction faults again.
         std::signal(signal, SIG_DFL);
     } else if (before.sa_handler == SIG_DFL) {
+        call_report_hook(reported::fatal);
         // No instruction will fault again.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
