@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/vmem.h"
+#include "sched/debugger.h"
 #include "sched/freeze.h"
 
 namespace weft::detail {
