@@ -70,6 +70,7 @@ class Tidy(unittest.TestCase):
         self.allowed("src/a.cc", HEAD + "// std::mutex would block\nint operand(int); int y = operand(1);\n")
         self.allowed("src/os/a.cc", HEAD + "auto x = std::chrono::steady_clock::now();\n")
         self.allowed("src/a_test.cc", "// a_test.cc: tests.\nstd::mutex m;\n")
+        self.allowed("src/observe/a.cc", "// a.cc: threads.\nstd::mutex m;\nstd::thread t;\n")
         self.allowed("examples/a.cc", "std::thread t;\n")
 
     def test_memory_orders(self):
