@@ -6,7 +6,7 @@ not of the system:
 
     gcc       -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wuseless-cast -Werror
     clang     -Weverything -Werror, without the warnings listed below; with libc++, whose headers include few others
-    macros    min and max defined as macros, as headers of platforms do
+    macros    all of them in one program that defines min and max as macros, as headers of platforms do
     refused   C++17, and -fno-exceptions: one #error that says what to do, and nothing after it
 
 weft/tls is left out where OpenSSL is not installed. weft/asio is always left out, because Boost
@@ -55,17 +55,19 @@ def cases(work):
     """Yields (name, command, expected message or None)."""
     for header in headers():
         name = re.sub(r"\W", "_", header)
-        plain, macros = os.path.join(work, f"{name}.cc"), os.path.join(work, f"{name}_macros.cc")
+        plain = os.path.join(work, f"{name}.cc")
         with open(plain, "w", encoding="utf-8") as file:
             file.write(f"#include <{header}>\n")
-        with open(macros, "w", encoding="utf-8") as file:
-            file.write("".join(f"#include <{standard}>\n" for standard in STANDARD) + MACROS + f"#include <{header}>\n")
         yield f"gcc {header}", GCC + [plain], None
         yield f"clang {header}", CLANG + [plain], None
-        yield f"macros {header}", ["g++", "-std=c++20", macros], None
         if not header.startswith(("weft/run", "weft/c.h")):  # the C interface asks for neither
             for how, (command, message) in REFUSED.items():
                 yield f"{how} {header}", command + [plain], message
+    macros = os.path.join(work, "macros.cc")
+    with open(macros, "w", encoding="utf-8") as file:
+        file.write("".join(f"#include <{standard}>\n" for standard in STANDARD) + MACROS)
+        file.write("".join(f"#include <{header}>\n" for header in headers()))
+    yield "macros in all headers", ["g++", "-std=c++20", macros], None
 
 
 def compile_one(case, launcher):

@@ -17,12 +17,12 @@
 legs() {
     cat <<'END'
 lint        format, layers, tidiness, words, documentation, clang-tidy
-native      GCC: all suites, examples, instruction budgets; every public header compiles alone
+native      GCC: all suites, examples, instruction budgets; every header of an adapter compiles alone
 model       model checks of the real headers, Spin models, their mutants
 asan        Clang, address and undefined-behaviour sanitizers
 tsan        Clang, thread sanitizer
 clang       Clang with thread-safety analysis and the inline context switch
-libcxx      Clang with libc++: every source alone; every public header alone under the warnings of demanding users
+libcxx      Clang with libc++: every source alone; every public header alone, also with GCC, under the warnings of demanding users
 aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
@@ -175,7 +175,7 @@ leg_native() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${observe_packages[@]}" valgrind gdb
     local GTEST_FILTER pairs=("1 2" "1 4" "1 64" "2 4" "2 64" "4 64")
     build_step native &&
-        step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets || return 1
+        step "headers of adapters alone" cmake --build --preset native -j "$jobs" --target weft_asio_verify_interface_header_sets || return 1
     # shellcheck disable=SC2086
     with_procs ${pairs[$(drawn 6)]}
     ctest_step native -LE "^(model|spin$(if_gate '|long'))\$"
