@@ -2,12 +2,12 @@
 //
 // needs: weft::observe
 //
-//   30_recording                  prints the events of the slow request
-//   30_recording slow.pftrace     writes a file for ui.perfetto.dev
+//   30_recording                  says what the slow request waited for
+//   30_recording slow.weftrec     writes the recording to a file, for `weft trace`
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
+#include <mutex>
+#include <sstream>
 #include <string>
 
 #include <weft/observe/recorder.h>
@@ -31,10 +31,10 @@ void tidy_up(weft::mutex& table) {
     weft::sleep_for(50ms);
 }
 
-void print_lines_of(const std::string& name, const std::string& path) {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-        if (line.find(" " + name) != std::string::npos) std::printf("%s\n", line.c_str());
+void print_waits(const std::string& path) {
+    std::istringstream lines(path);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("waits:") != std::string::npos) std::printf("%s\n", line.c_str());
     }
 }
 
@@ -50,14 +50,8 @@ int main(int argc, char** argv) {
 
             std::printf("request %d was slow\n", number);
             const weft::observe::recording last = recorder.snapshot(1s);
-            if (argc > 1) {
-                last.write_perfetto(argv[1]);
-                continue;
-            }
-            const auto path = std::filesystem::temp_directory_path() / "weft_30_recording.txt";
-            last.write_text(path);
-            print_lines_of("tidy_up", path);
-            std::filesystem::remove(path);
+            if (argc > 1) last.write(argv[1]);
+            print_waits(last.critical_path("request"));
         }
     });
 }

@@ -1,11 +1,13 @@
-// access.h: what weft::observe sees of a runtime.
+// access.h: what weft::observe sees of a runtime, and of its own public classes.
 //
 // Threads: any.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 
+#include <weft/observe/recorder.h>
 #include <weft/runtime.h>
 
 namespace weft::observe::detail {
@@ -18,6 +20,10 @@ struct access {
         if (s == nullptr) throw std::logic_error(std::string(what) + " a stopped runtime; call start() first");
         return s;
     }
+
+    [[nodiscard]] static const std::shared_ptr<session>& session_of(const recorder& r) noexcept { return r.session_; }
+
+    [[nodiscard]] static const recorded& content_of(const recording& r) noexcept { return *r.recorded_; }
 };
 
 }  // namespace weft::observe::detail

@@ -11,11 +11,19 @@
 
 namespace weft::observe::detail {
 
-output::output(const std::string& path) : path_(path) {
+output::output(const std::string& path, mode how) : path_(path) {
     constexpr int readable_by_owner = 0600;  // names and messages may be confidential
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readable_by_owner);
+    if (path == "-") {
+        fd_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+        if (fd_ < 0) fail("write", errno);
+        return;
+    }
+    const int flags = how == mode::create ? O_EXCL | O_NOFOLLOW : O_TRUNC;
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, readable_by_owner);
     if (fd_ < 0) fail("open", errno);
-    static_cast<void>(::fchmod(fd_, readable_by_owner));  // a file that existed before
+    struct stat found{};
+    const bool is_file = ::fstat(fd_, &found) == 0 && S_ISREG(found.st_mode);
+    if (is_file) static_cast<void>(::fchmod(fd_, readable_by_owner));  // one that existed before
 }
 
 output::~output() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,12 @@ class output {
 public:
     static constexpr std::size_t piece = std::size_t{256} * 1024;
 
-    // Creates the file, or empties it.
-    explicit output(const std::string& path);
+    enum class mode : uint8_t {
+        replace,  // creates the file, or empties it; "-" is standard output
+        create,   // fails with EEXIST if the path exists, also as a link
+    };
+
+    explicit output(const std::string& path, mode how = mode::replace);
 
     ~output();
 

@@ -57,7 +57,7 @@ struct recorded {
     // By what events have: addresses in the program, or numbers in a file.
     std::unordered_map<uint64_t, std::string> literals;  // names of regions and counters
     std::unordered_map<uint64_t, place> places;          // of spawn events and of gs
-    int64_t began_ns = 0;  // the first event, or the snapshot
+    int64_t began_ns = 0;                                // the first event, or the snapshot
     int64_t ended_ns = 0;
     int64_t realtime_minus_monotonic_ns = 0;
     int pid = 0;

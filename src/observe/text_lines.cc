@@ -4,6 +4,7 @@
 
 #include "debug/g_snapshot.h"
 #include "observe/exporters.h"
+#include "observe/history.h"
 #include "observe/output.h"
 #include "observe/timeline.h"
 
@@ -33,7 +34,8 @@ const char* name_of(life l) noexcept {
 
 class writer final : public teller {
 public:
-    writer(const recorded& r, output& to) : r_(r), to_(to) {}
+    writer(const recorded& r, output& to, int64_t from_ns, int64_t to_ns)
+        : r_(r), to_(to), from_ns_(from_ns), to_ns_(to_ns) {}
 
     void write() {
         replay(r_, *this);
@@ -107,11 +109,13 @@ public:
 
 private:
     void add(int64_t ns, uint32_t thread, const std::string& what) {
+        const int64_t after_ns = ns - r_.began_ns;
+        if (after_ns < from_ns_ || after_ns > to_ns_) return;
         char begin[64];
         const recorded_ring& t = r_.threads[thread];
         const char* form = t.is_outside ? "%14.3f us  other   " : "%14.3f us  M%-5u  ";
-        std::snprintf(begin, sizeof(begin), form, static_cast<double>(ns - r_.began_ns) / 1e3, t.m);
-        text_ += begin + what + "\n";
+        std::snprintf(begin, sizeof(begin), form, static_cast<double>(after_ns) / 1e3, t.m);
+        text_ += begin + printable(what) + "\n";
         if (text_.size() < output::piece) return;
         to_.append(text_);
         text_.clear();
@@ -119,14 +123,16 @@ private:
 
     const recorded& r_;
     output& to_;
+    int64_t from_ns_;
+    int64_t to_ns_;
     std::string text_;
 };
 
 }  // namespace
 
-void write_text(const recorded& r, const std::string& path) {
+void write_text(const recorded& r, const std::string& path, int64_t from_ns, int64_t to_ns) {
     output to(path);
-    writer(r, to).write();
+    writer(r, to, from_ns, to_ns).write();
     to.close();
 }
 

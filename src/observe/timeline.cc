@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace weft::observe::detail {
 
@@ -15,15 +16,18 @@ public:
     player(const recorded& r, teller& to) : r_(r), to_(to), threads_(r.threads.size()) {
         known_.reserve(r.gs.size());
         for (const known_g& g : r.gs) known_.emplace(g.id, &g);
+        for (std::size_t i = 0; i < r.threads.size(); ++i) {
+            if (!r.threads[i].is_outside) threads_of_ms_.emplace(r.threads[i].m, i);
+        }
     }
 
     void play() {
-        for (std::size_t at = 0; at < r_.steps.size(); ++at) take(r_.steps[at], at);
+        for (const step& s : r_.steps) take(s);
         for (const uint64_t id : order_) finish(*tracks_.at(id));
     }
 
 private:
-    void take(const step& s, std::size_t at) {
+    void take(const step& s) {
         switch (s.kind) {
             case event_kind::spawn:
                 return spawn(s);
@@ -49,10 +53,11 @@ private:
             case event_kind::region_over:
                 return end_region(s);
             case event_kind::counter:
-                return counter(s, at);
+                return begin_counter(s);
             case event_kind::log:
                 return to_.log(s.ns, s.id == 0 ? nullptr : &track_of(s.id, life::running), s.thread, r_.texts[s.text]);
             case event_kind::value:
+                return value(s);
             case event_kind::thread:
                 return;
             case event_kind::p_taken:
@@ -150,6 +155,7 @@ private:
     struct thread_state {
         track* running = nullptr;
         uint32_t p = no_p;
+        const step* counter = nullptr;  // whose value comes next
     };
 
     void move_to(int64_t ns, thread_state& t, uint32_t p) {
@@ -165,9 +171,8 @@ private:
             return move_to(s.ns, threads_[s.thread], no_p);
         }
         // Seen by another thread. id: the index of the M.
-        for (std::size_t i = 0; i < threads_.size(); ++i) {
-            if (!r_.threads[i].is_outside && r_.threads[i].m == s.id) move_to(s.ns, threads_[i], no_p);
-        }
+        const auto [first, last] = threads_of_ms_.equal_range(s.id);
+        for (auto at = first; at != last; ++at) move_to(s.ns, threads_[at->second], no_p);
     }
 
     void begin_region(const step& s) {
@@ -183,16 +188,15 @@ private:
         to_.end_region(s.ns, g);
     }
 
-    // The value is the next step of the same thread.
-    void counter(const step& s, std::size_t at) {
-        for (++at; at < r_.steps.size(); ++at) {
-            const step& next = r_.steps[at];
-            if (next.thread != s.thread) continue;
-            double value = 0;
-            std::memcpy(&value, &next.argument, sizeof(value));
-            if (next.kind == event_kind::value) to_.counter(s.ns, s.thread, literal(s.argument), value);
-            return;
-        }
+    // The next step of the same thread is its value.
+    void begin_counter(const step& s) { threads_[s.thread].counter = &s; }
+
+    void value(const step& s) {
+        const step* counter = std::exchange(threads_[s.thread].counter, nullptr);
+        if (counter == nullptr) return;
+        double value = 0;
+        std::memcpy(&value, &s.argument, sizeof(value));
+        to_.counter(counter->ns, s.thread, literal(counter->argument), value);
     }
 
     [[nodiscard]] const char* literal(uint64_t key) const {
@@ -211,6 +215,7 @@ private:
     std::unordered_map<uint64_t, std::unique_ptr<track>> tracks_;
     std::vector<uint64_t> order_;
     std::vector<thread_state> threads_;
+    std::unordered_multimap<uint64_t, std::size_t> threads_of_ms_;  // indices of threads_, by M
     uint64_t flows_ = 0;
 };
 
@@ -220,9 +225,16 @@ void replay(const recorded& r, teller& to) { player(r, to).play(); }
 
 std::string place_of(const recorded& r, uint64_t site) {
     const auto found = r.places.find(site);
-    if (found == r.places.end() || found->second.file.empty()) return {};
-    const std::string& file = found->second.file;
-    return file.substr(file.rfind('/') + 1) + ":" + std::to_string(found->second.line);
+    return found == r.places.end() ? std::string() : place_of(found->second);
+}
+
+std::string place_of(const place& where) {
+    if (where.file.empty()) return {};
+    return where.file.substr(where.file.rfind('/') + 1) + ":" + std::to_string(where.line);
+}
+
+std::string place_of(const weft::source_location& where) {
+    return place_of(place{where.file_name(), {}, where.line()});
 }
 
 std::string title_of(const recorded& r, const track& g) {

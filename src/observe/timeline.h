@@ -18,6 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <weft/detail/source_location.h>
+
 #include "observe/recorded.h"
 
 namespace weft::observe::detail {
@@ -84,6 +86,8 @@ void replay(const recorded& r, teller& to);
 
 // The text of a site: "file.cc:12", without folders. Empty if unknown.
 [[nodiscard]] std::string place_of(const recorded& r, uint64_t site);
+[[nodiscard]] std::string place_of(const place& where);
+[[nodiscard]] std::string place_of(const weft::source_location& where);
 
 // "G 42", or "G 42 name".
 [[nodiscard]] std::string title_of(const recorded& r, const track& g);

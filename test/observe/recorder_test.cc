@@ -323,7 +323,7 @@ TEST_F(Recorder, BeginsCopiesAndEndsWhileGreenThreadsRun) {
     rt.drain();
 }
 
-// For test/observe/perfetto_check.py, which reads the files.
+// For perfetto_check.py and weft_program_test.py, which read the files.
 TEST_F(Recorder, WritesFilesForOtherPrograms) {
     const char* to = std::getenv("WEFT_TEST_RECORDING");
     const std::string base = to != nullptr ? to : path("recording");
@@ -344,6 +344,7 @@ TEST_F(Recorder, WritesFilesForOtherPrograms) {
     all.write_perfetto(base + ".pftrace");
     all.write_chrome_json(base + ".json");
     all.write_text(base + ".txt");
+    all.write(base + ".weftrec");
     EXPECT_GT(contents(base + ".pftrace").size(), 1000U);
     std::ofstream(base + ".events") << all.events() << "\n";
 }
