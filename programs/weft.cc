@@ -1,0 +1,130 @@
+// weft.cc: the program weft: reads recordings, and says what works on this machine. `weft help`
+// lists its commands.
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <weft/observe/doctor.h>
+#include <weft/observe/recorder.h>
+
+namespace {
+
+constexpr const char* help_text =
+    R"(weft COMMAND
+
+  trace FILE                     where time went: by place of start, waits, the longest delays, regions
+  trace FILE --path REGION       what the longest region of this name waited for, and what that waited for
+  trace FILE --text [FROM TO]    one line for each event; FROM and TO are times after the first one: 10ms, 1.5s
+  trace FILE --perfetto OUT      convert it for Perfetto (ui.perfetto.dev)
+  trace FILE --chrome OUT        convert it for viewers of Chrome's JSON, such as speedscope
+  doctor                         say whether recordings, names in reports, debuggers and profilers work here
+  help                           this text
+
+FILE is what weft::observe has written: recording::write, triggers, stream.
+)";
+
+// What the caller can put right.
+struct usage_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// "10ms", "1.5s", "200us", "3000ns", or "2" for seconds.
+std::chrono::nanoseconds duration_of(const std::string& text) {
+    struct unit {
+        std::string_view name;
+        double ns;
+    };
+
+    double value = 0;
+    char rest[8] = "";
+    const int fields = std::sscanf(text.c_str(), "%lf%7s", &value, rest);  // NOLINT(cert-err34-c): checked below
+    for (const unit& u : {unit{"ns", 1}, unit{"us", 1e3}, unit{"ms", 1e6}, unit{"s", 1e9}, unit{"", 1e9}}) {
+        if (fields >= 1 && value >= 0 && value < 1e9 && u.name == rest) {
+            return std::chrono::nanoseconds(static_cast<std::int64_t>(value * u.ns));
+        }
+    }
+    throw usage_error("\"" + text + "\" is no time; write 10ms, 1.5s or 200us");
+}
+
+void print(const std::string& text) {
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    if (!is_written) throw std::system_error(errno, std::generic_category(), "weft: cannot write the output");
+}
+
+int trace(const std::vector<std::string>& arguments) {
+    if (arguments.empty()) throw usage_error("trace needs a file");
+    const std::string& file = arguments[0];
+    const std::string form = arguments.size() > 1 ? arguments[1] : "";
+    const std::size_t values = arguments.size() < 2 ? 0 : arguments.size() - 2;
+    const auto needs = [&](std::size_t count, const char* what) {
+        if (values != count) throw usage_error("trace FILE " + form + " needs " + what);
+    };
+    if (form.empty()) {
+        print(weft::observe::recording::read(file).summary());
+    } else if (form == "--path") {
+        needs(1, "the name of a region");
+        print(weft::observe::recording::read(file).critical_path(arguments[2]));
+    } else if (form == "--text") {
+        if (values != 0) needs(2, "two times, or none");
+        const auto from = values == 0 ? std::chrono::nanoseconds(0) : duration_of(arguments[2]);
+        const auto to = values == 0 ? (std::chrono::nanoseconds::max)() : duration_of(arguments[3]);
+        weft::observe::recording::read(file).write_text("-", from, to);
+    } else if (form == "--perfetto" || form == "--chrome") {
+        needs(1, "the file to write");
+        const auto r = weft::observe::recording::read(file);
+        if (form == "--perfetto") {
+            r.write_perfetto(arguments[2]);
+        } else {
+            r.write_chrome_json(arguments[2]);
+        }
+        print(arguments[2] + ": " + std::to_string(r.events()) + " events\n");
+    } else {
+        throw usage_error("trace does not know " + form);
+    }
+    return 0;
+}
+
+int doctor(const std::vector<std::string>& arguments) {
+    if (!arguments.empty()) throw usage_error("doctor needs no arguments");
+    bool is_broken = false;
+    for (const weft::observe::finding& f : weft::observe::diagnose()) {
+        is_broken = is_broken || f.is == weft::observe::health::broken;
+        print(weft::observe::text_of(f));
+    }
+    return is_broken ? 1 : 0;
+}
+
+int run(std::vector<std::string> arguments) {
+    if (arguments.empty()) throw usage_error("a command is missing");
+    const std::string command = arguments[0];
+    arguments.erase(arguments.begin());
+    if (command == "trace") return trace(arguments);
+    if (command == "doctor") return doctor(arguments);
+    if (command == "help" || command == "--help" || command == "-h") {
+        print(help_text);
+        return 0;
+    }
+    throw usage_error("there is no command " + command);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    try {
+        return run({arguments + 1, arguments + count});
+    } catch (const usage_error& e) {
+        std::fprintf(stderr, "weft: %s; `weft help` lists the commands\n", e.what());
+        return 2;
+    } catch (const std::exception& e) {
+        const bool says_it = std::strncmp(e.what(), "weft: ", 6) == 0;
+        std::fprintf(stderr, "%s%s\n", says_it ? "" : "weft: ", e.what());
+        return 1;
+    }
+}
