@@ -14,12 +14,12 @@
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
+#include "debug/batch_reader.h"
 #include "debug/dump_forms.h"
 #include "debug/g_snapshot.h"
 #include "debug/stack_groups.h"
 #include "debug/stack_use.h"
 #include "os/os.h"
-#include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 
@@ -29,55 +29,7 @@ namespace detail {
 
 namespace {
 
-constexpr int batch_size = 8;  // on the caller's stack
 constexpr std::size_t places_shown = 16;
-
-// Reads Gs in batches, and passes each snapshot on.
-template <typename Pass>
-class batch_reader {
-public:
-    batch_reader(scheduler& s, Pass pass) noexcept : s_(s), pass_(pass) {}
-
-    void add(G& g) noexcept {
-        gs_[count_++] = &g;
-        if (count_ == batch_size) read();
-    }
-
-    void read() noexcept {
-        {
-            const frozen still(gs_, static_cast<uint32_t>(count_));
-            for (int i = 0; i < count_; ++i) seen_[i].take(*gs_[i]);
-        }
-        for (int i = 0; i < count_; ++i) let_arrive(i);
-        for (int i = 0; i < count_; ++i) {
-            seen_[i].find_thread(s_, *gs_[i]);
-            if (seen_[i].state != g_state::dead) pass_(seen_[i]);
-        }
-        count_ = 0;
-    }
-
-private:
-    // A running G on no thread is about to wait, or to run on one, but its thread may be
-    // descheduled.
-    void let_arrive(int i) noexcept {
-        constexpr int64_t pause_ns = 200'000;
-        while (pauses_left_ > 0 && seen_[i].state == g_state::running) {
-            runner r;
-            if (find_runner(s_, gs_[i], r)) return;
-            --pauses_left_;
-            os::sleep_ns(pause_ns);
-            const frozen still(&gs_[i], 1);
-            seen_[i].take(*gs_[i]);
-        }
-    }
-
-    scheduler& s_;
-    Pass pass_;
-    int pauses_left_ = 25;  // for the whole dump: 5 ms
-    int count_ = 0;
-    G* gs_[batch_size];
-    g_snapshot seen_[batch_size];
-};
 
 void print_stack_use(report& out, scheduler& s) noexcept {
     measure_live(s, &out);
@@ -105,7 +57,7 @@ std::size_t count_live(scheduler& s) noexcept {
 void write_dump(scheduler& s, report& out, const dump_options& options, dump_writer& writer) noexcept {
     writer.begin(s);
     stack_groups groups;
-    batch_reader reader(s, [&](const g_snapshot& g) noexcept {
+    batch_reader reader(s, [&](const g_snapshot& g, const label_set&) noexcept {
         const bool is_alone = g.has_runner || g.state == g_state::running || !options.grouped;
         if (is_alone || !groups.add(g)) {
             if (out.goes_on()) writer.show(stack_group(g));

@@ -14,6 +14,8 @@
 
 namespace weft::detail::os {
 
+struct fault;
+
 // SIGURG: ignored by default, and debuggers pass it through.
 inline constexpr int default_interrupt_signal = 23;
 inline constexpr int largest_signal = 64;
@@ -33,15 +35,22 @@ extern spin_lock installing_handlers;
 // signals that it has not sent. Returns 0 or an errno value.
 [[nodiscard]] int install_interrupt(int signal, bool (*handler)(const interruption& at) noexcept) noexcept;
 
-// ---- One delivery may stand for both an interruption and a question (signals.h), because a
-// pending signal is not queued twice. So the handler in front serves both, and passes on no signal
-// with our mark.
+// ---- One delivery may stand for an interruption, a question (signals.h) and a sample
+// (cpu_sampling.h), because a pending signal is not queued twice. So the handler in front serves
+// all, and passes on no signal with our mark.
 
 // Called in a handler. context: the system's.
 void answer_if_asked(int signal, const void* context) noexcept;
 
 // Whether a signal has the mark of a question. info: the system's.
 [[nodiscard]] bool is_question(const void* info) noexcept;
+
+// The same for the signal of a thread's timer.
+void sample_if_due(const void* info, const void* context) noexcept;
+[[nodiscard]] bool is_sample(const void* info) noexcept;
+
+// Where the thread was interrupted. context: the system's.
+[[nodiscard]] fault place_of(int signal, const void* context) noexcept;
 
 [[nodiscard]] bool is_interrupt_handler(void (*handler)(int, void*, void*)) noexcept;
 

@@ -57,9 +57,10 @@ bool is_interruption(const siginfo_t& info) noexcept {
 void on_signal(int signal, siginfo_t* info, void* context) {
     const int kept_errno = errno;
     answer_if_asked(signal, context);
+    sample_if_due(info, context);
     interruption at = read(static_cast<const ucontext_t*>(context));
     at.registers = context;
-    const bool marked = is_question(info) || is_interruption(*info);
+    const bool marked = is_question(info) || is_sample(info) || is_interruption(*info);
     if (!table[signal].ours(at) && !marked) pass_on(signal, info, context);
     errno = kept_errno;
 }

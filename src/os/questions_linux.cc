@@ -14,6 +14,7 @@
 
 #include <weft/detail/spin_lock.h>
 
+#include "os/cpu_sampling.h"
 #include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
@@ -43,25 +44,11 @@ constinit spin_lock asking;
 constinit atomic<bool> enabled{false};
 constinit struct sigaction previous = {};
 
-fault place_of(const ucontext_t* c) noexcept {
-    fault at{question_signal, nullptr, nullptr, nullptr};
-#if defined(__x86_64__)
-    at.address = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RSP]);
-    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RIP]);
-    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RBP]);
-#elif defined(__aarch64__)
-    at.address = reinterpret_cast<const void*>(c->uc_mcontext.sp);
-    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.pc);
-    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.regs[29]);
-#endif
-    return at;
-}
-
 void answer(uint32_t number, const ucontext_t* context) noexcept {
     uint32_t seen = asked + states * number;
     // acquire: pairs with ask_thread; relaxed: the question is no longer open
     if (!question.word.compare_exchange_strong(seen, answering + states * number, acquire, relaxed)) return;
-    question.look(question.closure, place_of(context));
+    question.look(question.closure, place_of(question_signal, context));
     question.word.store(answered + states * number, release);  // pairs with ask_thread
 }
 
@@ -73,8 +60,9 @@ bool previous_is_ours() noexcept {
 void on_question(int signal, siginfo_t* info, void* context) {
     const int kept_errno = errno;
     answer_if_asked(signal, context);
-    if (is_question(info) && !previous_is_ours()) {
-        // ours alone
+    const bool is_marked = is_question(info) || is_sample(info);
+    if (is_marked && !previous_is_ours()) {
+        sample_if_due(info, context);  // ours alone
     } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
         previous.sa_sigaction(signal, info, context);
     } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
@@ -96,6 +84,22 @@ bool send_question(int tid, uint32_t number) noexcept {
 
 }  // namespace
 
+fault place_of(int signal, const void* context) noexcept {
+    const auto* c = static_cast<const ucontext_t*>(context);
+    fault at{signal, nullptr, nullptr, nullptr};
+#if defined(__x86_64__)
+    at.address = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RSP]);
+    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RIP]);
+    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RBP]);
+#elif defined(__aarch64__)
+    at.address = reinterpret_cast<const void*>(c->uc_mcontext.sp);
+    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.pc);
+    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.regs[29]);
+    at.return_register = reinterpret_cast<const void*>(c->uc_mcontext.regs[30]);
+#endif
+    return at;
+}
+
 void answer_if_asked(int signal, const void* context) noexcept {
     if (signal != question_signal) return;
     const uint32_t seen = question.word.load(acquire);  // pairs with ask_thread
@@ -110,27 +114,34 @@ bool is_question(const void* info) noexcept {
 }
 
 void enable_questions() noexcept {
-    if (!can_ask || enabled.exchange(true, acq_rel)) return;  // acq_rel: one of us installs
+    if (!can_ask || questions_enabled()) return;
     struct sigaction action{};
     action.sa_sigaction = &on_question;
     sigemptyset(&action.sa_mask);
     installing_handlers.lock();
-    sigaction(question_signal, nullptr, &previous);  // first: the handler may run at once
-    // If preemption continues inside the previous handler, that must run on the green thread's
-    // stack. So we use the same stack as it does.
-    const bool alone = (previous.sa_flags & SA_SIGINFO) == 0;
-    action.sa_flags = SA_SIGINFO | SA_RESTART | (alone ? SA_ONSTACK : previous.sa_flags & SA_ONSTACK);
-    sigaction(question_signal, &action, nullptr);
+    if (!enabled.load(relaxed_locked)) {
+        struct sigaction there{};
+        sigaction(question_signal, nullptr, &there);
+        // First: the handler may run at once. It is there if the parent forked during this.
+        if (there.sa_sigaction != &on_question) previous = there;
+        // If preemption continues inside the previous handler, that must run on the green thread's
+        // stack. So we use the same stack as it does. Others run on ours: the alternate one.
+        const bool alone = !previous_is_ours();
+        action.sa_flags = SA_SIGINFO | SA_RESTART | (alone ? SA_ONSTACK : previous.sa_flags & SA_ONSTACK);
+        sigaction(question_signal, &action, nullptr);
+        enabled.store(true, release);  // pairs with questions_enabled
+    }
     installing_handlers.unlock();
 }
 
 void forget_questions() noexcept {
     asking.reset_after_fork();
     installing_handlers.reset_after_fork();
+    forget_sampling();
 }
 
 bool questions_enabled() noexcept {
-    return enabled.load(relaxed);  // relaxed: a question that is not understood is ignored
+    return enabled.load(acquire);  // pairs with enable_questions: the handler is there
 }
 
 void take_questions(bool is_ours) noexcept {

@@ -32,6 +32,8 @@ struct fault {
     const void* address;  // accessed
     const void* pc;
     const void* fp;
+    const void* return_register =
+        nullptr;  // of a position: where a function without a frame returns to, if in a register
 };
 
 // Handles SIGSEGV and SIGBUS, on the alternate stack. If handler returns true, the instruction is

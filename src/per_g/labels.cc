@@ -187,6 +187,15 @@ WEFT_NO_SANITIZE bool describe_labels(const G& g, char* text, std::size_t size) 
     return true;
 }
 
+// In a handler that interrupts take_labels: either the trait is gone, or the G still owns the set.
+WEFT_NO_SANITIZE label_set share_labels(const G& g) noexcept {
+    if ((__atomic_load_n(&g.traits, __ATOMIC_RELAXED) & trait::labelled) == 0) return {};
+    label_block* b = __atomic_load_n(&g.labels, __ATOMIC_ACQUIRE);  // pairs with give_labels
+    if (b == nullptr) return {};
+    retain_labels(b);
+    return label_block::adopt(b);
+}
+
 }  // namespace detail
 
 label_set::label_set(std::initializer_list<label> labels) {

@@ -36,4 +36,8 @@ void drop_labels(G& g) noexcept;
 // False: g has no labels.
 bool describe_labels(const G& g, char* text, std::size_t size) noexcept;
 
+// As labels_of. g is frozen, or runs on the calling thread, which may be in a signal handler.
+// Allocates nothing.
+[[nodiscard]] label_set share_labels(const G& g) noexcept;
+
 }  // namespace weft::detail
