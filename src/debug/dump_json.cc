@@ -1,18 +1,26 @@
 // dump_json.cc: the JSON form of a dump. docs/debugging.md lists the fields; a field may be added
 // within a version of the format, never changed.
+#include <cstddef>
 #include <cstdio>
+#include <string_view>
 
+#include "base/utf8.h"
 #include "debug/dump_forms.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
 
-// With quotes. Bytes from 0x80 on are part of UTF-8 sequences, as in the names of source files.
+// With quotes. Names are cut at a number of bytes, and may be anything: bytes that are no UTF-8
+// become U+FFFD.
 void json_writer::print_text(const char* text) noexcept {
     out_.print("\"");
-    for (const char* at = text; *at != '\0'; ++at) {
-        const auto c = static_cast<unsigned char>(*at);
-        if (c == '"' || c == '\\') {
+    std::size_t size = 0;
+    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(size == 0 ? 1 : size)) {
+        size = utf8_size(rest);
+        const auto c = static_cast<unsigned char>(rest.front());
+        if (size != 1) {
+            out_.print("%.*s", size == 0 ? 6 : static_cast<int>(size), size == 0 ? "\\ufffd" : rest.data());
+        } else if (c == '"' || c == '\\') {
             out_.print("\\%c", c);
         } else if (c < ' ') {
             out_.print("\\u%04x", c);

@@ -443,10 +443,10 @@ TEST_F(DumpGroups, TheFoldedFormHasALinePerGroup) {
 TEST_F(DumpGroups, TheJsonFormQuotesWhatItMust) {
     rt_.run([&] {
         const chan<int> c;
-        park("a\"b\\c\nd", [&] { c.recv(); });
+        park("a\"b\\c\nd\u20ac\xe2\x82", [&] { c.recv(); });
         const std::string text = written_by([](int fd) { weft::dump(fd, {.form = dump_form::json}); });
         EXPECT_EQ(text.rfind("{\"format\":\"weft.dump/1\",\"runtime\":\"observed\",", 0), 0U) << text;
-        EXPECT_NE(text.find("\"name\":\"a\\\"b\\\\c\\u000ad\""), text.npos) << text;
+        EXPECT_NE(text.find("\"name\":\"a\\\"b\\\\c\\u000ad\u20ac\\ufffd\\ufffd\""), text.npos) << text;
         EXPECT_NE(text.find("\"state\":\"waiting\",\"reason\":\"chan receive\""), text.npos) << text;
         end_all(c);
     });
