@@ -1,4 +1,6 @@
-// stats.cc: sums of a runtime's counters.
+// stats.cc: see stats.h and weft/debug.h.
+#include "debug/stats.h"
+
 #include <algorithm>
 
 #include <weft/debug.h>
@@ -73,6 +75,8 @@ void count_live(const scheduler& s, stats_snapshot& all) noexcept {
     all.live = all.spawned - all.finished;
 }
 
+}  // namespace
+
 latency_histogram latency_of(const scheduler& s) noexcept {
     latency_histogram all;
     for (uint32_t i = 0; i < s.ps.made(); ++i) {
@@ -90,7 +94,11 @@ std::size_t procs_of(const scheduler& s, proc_snapshot* all, std::size_t count) 
     return s.ps.in_use();
 }
 
+namespace {
+
 uint64_t look_at(const atomic<uint64_t>& counted) noexcept { return counted.load(relaxed_count); }
+
+}  // namespace
 
 stats_snapshot stats_of(scheduler& s) noexcept {
     stats_snapshot all;
@@ -139,6 +147,8 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.g_bytes_trimmed = s.gs.trimmed_bytes();
     return all;
 }
+
+namespace {
 
 template <typename T, typename F>
 T of_callers(F&& of, const T& if_none) noexcept {

@@ -4,7 +4,6 @@
 // those of process 3. Times are in microseconds.
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "debug/g_snapshot.h"
 #include "observe/exporters.h"
+#include "observe/json.h"
 #include "observe/output.h"
 #include "observe/timeline.h"
 
@@ -23,44 +23,6 @@ namespace {
 constexpr int processors = 1;
 constexpr int green_threads = 2;
 constexpr int regions = 3;
-
-// Bytes of the character of UTF-8 at the start of text; 0: none begins there.
-std::size_t character(std::string_view text) noexcept {
-    const auto first = static_cast<unsigned char>(text.front());
-    const std::size_t size = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-    if (size > text.size()) return 0;
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-    }
-    return size;
-}
-
-// Names and messages are cut at a number of bytes, and may be anything.
-std::string quoted(std::string_view text) {
-    std::string all = "\"";
-    while (!text.empty()) {
-        const std::size_t size = character(text);
-        const char c = text.front();
-        if (size == 0) {
-            all += "\\ufffd";
-        } else if (c == '"' || c == '\\') {
-            (all += '\\') += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            char escape[8];
-            std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(c));
-            all += escape;
-        } else {
-            all += text.substr(0, size);
-        }
-        text.remove_prefix(size == 0 ? 1 : size);
-    }
-    return all + '"';
-}
 
 // Microseconds, in any locale.
 std::string microseconds(int64_t ns) {

@@ -1,0 +1,64 @@
+// metrics_test.cc: the text of OpenMetrics. openmetrics_check.py reads it with another parser.
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include <weft/observe/metrics.h>
+#include <weft/weft.h>
+
+#include "observe/metrics_text.h"
+
+namespace weft::test {
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Metrics, HaveTheFiguresOfTheRuntime) {
+    runtime rt({.procs = 3});
+    for (int i = 0; i < 7; ++i) rt.go([] {});
+    rt.drain();
+    std::ostringstream out;
+    observe::write_metrics(out, rt);
+    const std::string text = out.str();
+    EXPECT_TRUE(has(text, "\nweft_procs 3\n")) << text;
+    EXPECT_TRUE(has(text, "\nweft_spawned_total 7\n")) << text;
+    EXPECT_TRUE(has(text, "\nweft_finished_total 7\n")) << text;
+    EXPECT_TRUE(has(text, "\nweft_live 0\n")) << text;
+    EXPECT_TRUE(has(text, "\nweft_proc_queued{p=\"2\"} 0\n")) << text;
+    EXPECT_FALSE(has(text, "p=\"3\"")) << text;
+    EXPECT_TRUE(text.ends_with("\n# EOF\n"));
+}
+
+TEST(Metrics, AreThoseOfTheCaller) {
+    runtime rt({.procs = 3});
+    const std::string text = rt.run([] {
+        std::ostringstream out;
+        observe::write_metrics(out);
+        return out.str();
+    });
+    EXPECT_TRUE(has(text, "\nweft_procs 3\n")) << text;
+    EXPECT_TRUE(has(text, "\nweft_running 1\n")) << text;
+}
+
+TEST(Metrics, HaveAHistogramOfCumulativeBuckets) {
+    latency_histogram latency;
+    latency.counts[latency_histogram::bucket_of(0)] = 1;
+    latency.counts[latency_histogram::bucket_of(1023)] = 2;
+    latency.counts[latency_histogram::bucket_of(1024)] = 4;
+    latency.counts[latency_histogram::bucket_of(5'000'000)] = 8;
+    latency.counts[latency_histogram::buckets - 1] = 16;
+    const std::string text = observe::detail::metrics_text({}, latency, {});
+    const std::string name = "weft_scheduling_latency_seconds";
+    EXPECT_TRUE(has(text, name + "_bucket{le=\"0.000001024\"} 3\n")) << text;
+    EXPECT_TRUE(has(text, name + "_bucket{le=\"0.000002048\"} 7\n")) << text;
+    EXPECT_TRUE(has(text, name + "_bucket{le=\"0.004194304\"} 7\n")) << text;
+    EXPECT_TRUE(has(text, name + "_bucket{le=\"0.008388608\"} 15\n")) << text;
+    EXPECT_TRUE(has(text, name + "_bucket{le=\"17.179869184\"} 15\n")) << text;
+    EXPECT_TRUE(has(text, name + "_bucket{le=\"+Inf\"} 31\n")) << text;
+    EXPECT_TRUE(has(text, name + "_count 31\n")) << text;
+}
+
+}  // namespace
+}  // namespace weft::test
