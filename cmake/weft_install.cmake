@@ -26,6 +26,9 @@ if(TARGET weft_tls)
     DESTINATION "${weft_package_dir}")
 endif()
 
+if(TARGET weft_program)
+  install(TARGETS weft_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 if(TARGET weft_observe)
   install(TARGETS weft_observe EXPORT weft_observe_targets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
@@ -34,6 +37,17 @@ if(TARGET weft_observe)
   install(EXPORT weft_observe_targets
     NAMESPACE weft::
     FILE weft-observe-targets.cmake
+    DESTINATION "${weft_package_dir}")
+endif()
+
+if(TARGET weft_observe_page)
+  install(TARGETS weft_observe_page EXPORT weft_observe_page_targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(EXPORT weft_observe_page_targets
+    NAMESPACE weft::
+    FILE weft-observe_page-targets.cmake
     DESTINATION "${weft_package_dir}")
 endif()
 
@@ -80,5 +94,9 @@ endif()
 if(TARGET weft_observe)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-observe.pc.in" "${PROJECT_BINARY_DIR}/weft-observe.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/weft-observe.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
+if(TARGET weft_observe_page)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-observe-page.pc.in" "${PROJECT_BINARY_DIR}/weft-observe-page.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/weft-observe-page.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/weft")

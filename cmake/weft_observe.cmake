@@ -1,5 +1,6 @@
 # weft_observe.cmake: weft::observe, a separate library that shows what happens in a running program:
-# lines and inlined calls in reports, by elfutils, and a flight recorder, whose files protozero writes.
+# lines and inlined calls in reports, by elfutils; recordings and profiles, which protozero writes;
+# metrics.
 # Without these it is left out.
 #
 # A program gets it by linking it. Its functions are found by name (src/symbols/debug_information.h),
@@ -27,7 +28,8 @@ file(GLOB weft_observe_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/obse
 list(FILTER weft_observe_sources EXCLUDE REGEX "_test\\.cc$")
 add_library(weft_observe ${weft_observe_sources})
 add_library(weft::observe ALIAS weft_observe)
-target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src" SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "${WEFT_PROTOZERO_INCLUDE}")
+target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(weft_observe SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "${WEFT_PROTOZERO_INCLUDE}")
 target_link_libraries(weft_observe PUBLIC weft PRIVATE dw)  # by name, so that the installed package names no path
 target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information
   $<$<BOOL:${BUILD_SHARED_LIBS}>:LINKER:--no-as-needed>)  # a linker may leave out a library that no source mentions
@@ -38,3 +40,14 @@ set_target_properties(weft_observe PROPERTIES
 weft_library_flags(weft_observe)
 weft_strict_warnings(weft_observe)
 add_dependencies(weft_components weft_observe)
+
+# The program weft, which reads recordings.
+if(PROJECT_IS_TOP_LEVEL)
+  add_executable(weft_program "${PROJECT_SOURCE_DIR}/programs/weft.cc")
+  set_target_properties(weft_program PROPERTIES OUTPUT_NAME weft RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/programs"
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  target_link_libraries(weft_program PRIVATE weft_observe)
+  weft_own_flags(weft_program)
+  weft_warnings(weft_program)
+  add_dependencies(weft_components weft_program)
+endif()
