@@ -12,30 +12,14 @@ import subprocess
 import sys
 import tempfile
 
+import python_package
+
 VERSION = "0.26.0"
-
-
-def installed(folder):
-    """The folder of this version. It appears with all of its files, so an interrupted install leaves none."""
-    whole = os.path.join(folder, VERSION)
-    if os.path.isdir(whole):
-        return whole
-    os.makedirs(folder, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="part-", dir=folder) as temporary:
-        part = os.path.join(temporary, VERSION)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", part,
-                        f"prometheus-client=={VERSION}"], check=True)
-        try:
-            os.rename(part, whole)
-        except OSError:
-            if not os.path.isdir(whole):  # else another process was faster
-                raise
-    return whole
 
 
 def parser(folder):
     """The parser."""
-    sys.path.insert(0, installed(folder))
+    python_package.use("prometheus-client", VERSION, folder)
     from prometheus_client.openmetrics.parser import text_string_to_metric_families  # noqa: PLC0415
     return text_string_to_metric_families
 

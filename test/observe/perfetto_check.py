@@ -13,32 +13,16 @@ import subprocess
 import sys
 import tempfile
 
+import python_package
+
 VERSION = "0.59.1"
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 BYTES_MAX = 100
 
 
-def installed(folder):
-    """The folder of this version. It appears with all of its files, so an interrupted install leaves none."""
-    whole = os.path.join(folder, VERSION)
-    if os.path.isdir(whole):
-        return whole
-    os.makedirs(folder, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="part-", dir=folder) as temporary:
-        part = os.path.join(temporary, VERSION)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", part,
-                        f"perfetto=={VERSION}"], check=True)
-        try:
-            os.rename(part, whole)
-        except OSError:
-            if not os.path.isdir(whole):  # else another process was faster
-                raise
-    return whole
-
-
 def schema(folder):
     """The module of the schema."""
-    sys.path.insert(0, installed(folder))
+    python_package.use("perfetto", VERSION, folder)
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2  # noqa: PLC0415
     return perfetto_trace_pb2
 
