@@ -20,9 +20,9 @@ struct stream_options {
 };
 
 /// Writes what happens from now on to a file, which recording::read and `weft trace` read. A thread
-/// of its own copies the rings every 5 ms (more often if they are smaller than usual), so that they
-/// lose nothing if it gets CPU time. If the program is killed, the file has everything but the last
-/// moment.
+/// of its own copies the rings every 5 ms, or more often if they are smaller than usual. It keeps
+/// up with some 10 million events a second; of more, or if it gets too little CPU time, some are
+/// lost. If the program is killed, the file has everything but the last moment.
 class stream {
 public:
     /// The runtime is recorded until the stream ends, also if the recorder ends before. Throws
