@@ -1,6 +1,6 @@
 # weft_observe.cmake: weft::observe, a separate library that shows what happens in a running program:
-# lines and inlined calls in reports, by elfutils; recordings and profiles, which protozero writes;
-# metrics.
+# lines and inlined calls in reports, by elfutils; recordings and profiles, which protozero writes and
+# zlib compresses; metrics.
 # Without these it is left out.
 #
 # A program gets it by linking it. Its functions are found by name (src/symbols/debug_information.h),
@@ -14,13 +14,15 @@ endif()
 find_path(WEFT_LIBDW_INCLUDE elfutils/libdwfl.h)
 find_library(WEFT_LIBDW dw)
 find_path(WEFT_PROTOZERO_INCLUDE protozero/pbf_writer.hpp)
-mark_as_advanced(WEFT_LIBDW_INCLUDE WEFT_LIBDW WEFT_PROTOZERO_INCLUDE)
-if(NOT WEFT_LIBDW OR NOT WEFT_LIBDW_INCLUDE OR NOT WEFT_PROTOZERO_INCLUDE)
-  set(remedy "run: apt-get install libdw-dev libprotozero-dev")
+find_path(WEFT_ZLIB_INCLUDE zlib.h)
+find_library(WEFT_ZLIB z)
+mark_as_advanced(WEFT_LIBDW_INCLUDE WEFT_LIBDW WEFT_PROTOZERO_INCLUDE WEFT_ZLIB_INCLUDE WEFT_ZLIB)
+if(NOT WEFT_LIBDW OR NOT WEFT_LIBDW_INCLUDE OR NOT WEFT_PROTOZERO_INCLUDE OR NOT WEFT_ZLIB OR NOT WEFT_ZLIB_INCLUDE)
+  set(remedy "run: apt-get install libdw-dev libprotozero-dev zlib1g-dev")
   if(WEFT_OBSERVE STREQUAL "ON")
-    message(FATAL_ERROR "weft: no elfutils or no protozero for weft::observe; ${remedy} (or configure with -DWEFT_OBSERVE=OFF)")
+    message(FATAL_ERROR "weft: no elfutils, protozero or zlib for weft::observe; ${remedy} (or configure with -DWEFT_OBSERVE=OFF)")
   endif()
-  message(STATUS "weft: weft::observe left out: no elfutils or no protozero; ${remedy}")
+  message(STATUS "weft: weft::observe left out: no elfutils, protozero or zlib; ${remedy}")
   return()
 endif()
 
@@ -29,8 +31,8 @@ list(FILTER weft_observe_sources EXCLUDE REGEX "_test\\.cc$")
 add_library(weft_observe ${weft_observe_sources})
 add_library(weft::observe ALIAS weft_observe)
 target_include_directories(weft_observe PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_include_directories(weft_observe SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "${WEFT_PROTOZERO_INCLUDE}")
-target_link_libraries(weft_observe PUBLIC weft PRIVATE dw)  # by name, so that the installed package names no path
+target_include_directories(weft_observe SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "${WEFT_PROTOZERO_INCLUDE}" "${WEFT_ZLIB_INCLUDE}")
+target_link_libraries(weft_observe PUBLIC weft PRIVATE dw z)  # by name, so that the installed package names no path
 target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information
   $<$<BOOL:${BUILD_SHARED_LIBS}>:LINKER:--no-as-needed>)  # a linker may leave out a library that no source mentions
 set_target_properties(weft_observe PROPERTIES

@@ -24,6 +24,9 @@ constexpr const char* help_text =
   trace FILE --text [FROM TO]    one line for each event; FROM and TO are times after the first one: 10ms, 1.5s
   trace FILE --perfetto OUT      convert it for Perfetto (ui.perfetto.dev)
   trace FILE --chrome OUT        convert it for viewers of Chrome's JSON, such as speedscope
+  … --only label=KEY[=VALUE]     any of these for some of the green threads: those with that label,
+    --only name=NAME             that name,
+    --only started=FILE.CC[:12]  or that place of start
   doctor                         say whether recordings, names in reports, debuggers and profilers work here
   help                           this text
 
@@ -58,27 +61,57 @@ void print(const std::string& text) {
     if (!is_written) throw std::system_error(errno, std::generic_category(), "weft: cannot write the output");
 }
 
-int trace(const std::vector<std::string>& arguments) {
+// Takes each "--only X=Y" out of the arguments.
+weft::observe::green_thread_filter take_filter(std::vector<std::string>& arguments) {
+    weft::observe::green_thread_filter filter;
+    for (std::size_t at = 0; at < arguments.size();) {
+        if (arguments[at] != "--only") {
+            ++at;
+            continue;
+        }
+        const std::string what = at + 1 < arguments.size() ? arguments[at + 1] : "";
+        const std::size_t cut = what.find('=');
+        const std::string kind = what.substr(0, cut);
+        std::string* member = kind == "label"     ? &filter.label
+                              : kind == "name"    ? &filter.name
+                              : kind == "started" ? &filter.started
+                                                  : nullptr;
+        if (member == nullptr || cut == std::string::npos || cut + 1 == what.size() || !member->empty())
+            throw usage_error("--only needs label=…, name=… or started=…, each at most once");
+        *member = what.substr(cut + 1);
+        const auto first = arguments.begin() + static_cast<std::ptrdiff_t>(at);
+        arguments.erase(first, first + 2);
+    }
+    return filter;
+}
+
+int trace(std::vector<std::string> arguments) {
+    const weft::observe::green_thread_filter filter = take_filter(arguments);
+    const bool is_all = filter.label.empty() && filter.name.empty() && filter.started.empty();
     if (arguments.empty()) throw usage_error("trace needs a file");
     const std::string& file = arguments[0];
+    const auto read = [&] {
+        weft::observe::recording all = weft::observe::recording::read(file);
+        return is_all ? all : all.only(filter);
+    };
     const std::string form = arguments.size() > 1 ? arguments[1] : "";
     const std::size_t values = arguments.size() < 2 ? 0 : arguments.size() - 2;
     const auto needs = [&](std::size_t count, const char* what) {
         if (values != count) throw usage_error("trace FILE " + form + " needs " + what);
     };
     if (form.empty()) {
-        print(weft::observe::recording::read(file).summary());
+        print(read().summary());
     } else if (form == "--path") {
         needs(1, "the name of a region");
-        print(weft::observe::recording::read(file).critical_path(arguments[2]));
+        print(read().critical_path(arguments[2]));
     } else if (form == "--text") {
         if (values != 0) needs(2, "two times, or none");
         const auto from = values == 0 ? std::chrono::nanoseconds(0) : duration_of(arguments[2]);
         const auto to = values == 0 ? (std::chrono::nanoseconds::max)() : duration_of(arguments[3]);
-        weft::observe::recording::read(file).write_text("-", from, to);
+        read().write_text("-", from, to);
     } else if (form == "--perfetto" || form == "--chrome") {
         needs(1, "the file to write");
-        const auto r = weft::observe::recording::read(file);
+        const auto r = read();
         if (form == "--perfetto") {
             r.write_perfetto(arguments[2]);
         } else {

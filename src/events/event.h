@@ -40,8 +40,15 @@ enum class event_kind : uint8_t {
     counter,      // argument: the name, a literal; a value event follows
     value,        // argument: a double
     log,          // argument: bytes of the text that follows
+    labels,       // G id now has these: key, 0, value, 0 … argument: bytes of the text that follows
+    cpu_delay,    // argument: ns for which the thread of M id has waited for a CPU since it began
     count,        // not a kind
 };
+
+// Whether events of kind text follow.
+[[nodiscard]] constexpr bool has_text(event_kind kind) noexcept {
+    return kind == event_kind::name || kind == event_kind::log || kind == event_kind::labels;
+}
 
 enum class event_yield : uint8_t { asked_itself, preempted, had_no_p };
 enum class event_loss : uint8_t { idle, handed_off, retaken };

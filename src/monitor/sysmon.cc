@@ -9,6 +9,7 @@
 #include "handoff/retake.h"
 #include "lifecycle/start.h"
 #include "monitor/observe.h"
+#include "sched/recording.h"
 #include "sched/scheduler.h"
 #include "sched/trim.h"
 
@@ -232,6 +233,7 @@ void monitor::scan(int64_t now_ns) noexcept {
     if (!queued && s.io.in_use()) poll_for_others(now_ns);
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (queued && s.moves_threads) spread.look(s, now_ns);
+    record_delays(now_ns);
     trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) {
         pace_.stay_active();
@@ -279,6 +281,12 @@ void monitor::trim(int64_t now_ns) noexcept {
     } while (done.more && then_ns - now_ns < trim_part_ns);
     trim_at_ns_ = done.more ? then_ns + trim_pause_ns : done.over ? never : then_ns + home_->memory_idle_ns;
     if (done.more) pace_.within(then_ns - now_ns + trim_pause_ns);
+}
+
+void monitor::record_delays(int64_t now_ns) noexcept {
+    if (!home_->record->on.load(relaxed_hint) || now_ns - delays_seen_ns_ < delays_ns) return;
+    delays_seen_ns_ = now_ns;
+    record_cpu_delays(*home_);
 }
 
 void monitor::follow_cpus(int64_t now_ns) noexcept {

@@ -72,6 +72,7 @@ public:
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep without a heavy fence
     static constexpr int64_t cpus_ns = 1'000'000'000;   // between checks of affinity and quota
+    static constexpr int64_t delays_ns = 10'000'000;    // between recordings of how long threads wait for CPUs
     static constexpr int64_t trim_part_ns = 500'000;    // of trimming without a pause
     static constexpr int64_t trim_pause_ns = 500'000;
     static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
@@ -151,6 +152,7 @@ private:
     bool ensure_idle_ms(uint32_t count) noexcept;
     void follow_cpus(int64_t now_ns) noexcept;
     void trim(int64_t now_ns) noexcept;
+    void record_delays(int64_t now_ns) noexcept;
 
     scheduler* home_ = nullptr;
 
@@ -163,6 +165,7 @@ private:
     int64_t trim_at_ns_ = never;  // when the next part is due; never: not asked for
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
+    int64_t delays_seen_ns_ = 0;
     bool takes_all_ = false;  // with RUN_DEBUG=retake=always, at each second scan
 
     bool ending_ = false;  // guarded by the idle lock

@@ -68,6 +68,10 @@ public:
         flow("s", w.ns, w.waker->id, w.flow);
     }
 
+    void relabels(int64_t ns, const track& g, uint32_t labels, uint32_t thread) override {
+        log(ns, &g, thread, "labels " + labels_text(r_, labels));
+    }
+
     void begin_region(int64_t ns, const track& g, const char* name) override {
         add(ns, "B", regions, g.id, ",\"name\":" + quoted(name));
     }

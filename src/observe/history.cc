@@ -24,14 +24,7 @@ public:
     void changes(const change& c) override {
         const std::size_t at = index_of(c.before);
         open_state& open = open_[at];
-        if (c.before.now != life::unknown) {
-            interval i{.from_ns = (std::max)(c.before.since_ns, open.moved_ns), .to_ns = c.ns, .what = c.before.now};
-            i.is_open = c.after == life::ended && c.ns == r_.ended_ns;
-            if (i.what == life::waiting) i.reason = c.before.reason;
-            if (i.what == life::waiting || i.what == life::runnable) i.waker = open.waker;
-            if (i.what == life::running) i.p = c.before.p;
-            add(at, i);
-        }
+        add_until(at, c.before, c.ns, c.after == life::ended && c.ns == r_.ended_ns);
         h_.gs[at].has_ended = c.after == life::ended && c.ns != r_.ended_ns;
         if (c.after != life::runnable) open.waker = no_g;
         open.moved_ns = c.ns;
@@ -39,8 +32,17 @@ public:
 
     void moves(int64_t ns, const track& g, uint32_t from_p, uint32_t /*to_p*/) override {
         const std::size_t at = index_of(g);
-        add(at,
-            {.from_ns = (std::max)(g.since_ns, open_[at].moved_ns), .to_ns = ns, .what = life::running, .p = from_p});
+        add(at, {.from_ns = (std::max)(g.since_ns, open_[at].moved_ns),
+                 .to_ns = ns,
+                 .what = life::running,
+                 .p = from_p,
+                 .labels = g.labels});
+        open_[at].moved_ns = ns;
+    }
+
+    void relabels(int64_t ns, const track& g, uint32_t /*labels*/, uint32_t /*thread*/) override {
+        const std::size_t at = index_of(g);
+        add_until(at, g, ns, false);
         open_[at].moved_ns = ns;
     }
 
@@ -77,7 +79,10 @@ public:
 
     void log(int64_t /*ns*/, const track* /*g*/, uint32_t /*thread*/, const std::string& /*text*/) override {}
 
-    void thread_event(const step& /*s*/) override {}
+    void thread_event(const step& s) override {
+        if (s.kind == weft::detail::event_kind::cpu_delay)
+            h_.cpu_delays_ns[static_cast<uint32_t>(s.id)] += static_cast<double>(s.argument);
+    }
 
 private:
     struct open_state {
@@ -99,6 +104,18 @@ private:
         }
         if (known.site == 0) known.site = g.site;
         return found->second;
+    }
+
+    // What g did until now, since it last changed.
+    void add_until(std::size_t at, const track& g, int64_t ns, bool is_open) {
+        if (g.now == life::unknown || g.now == life::ended) return;
+        interval i{.from_ns = (std::max)(g.since_ns, open_[at].moved_ns), .to_ns = ns, .what = g.now};
+        i.is_open = is_open;
+        i.labels = g.labels;
+        if (i.what == life::waiting) i.reason = g.reason;
+        if (i.what == life::waiting || i.what == life::runnable) i.waker = open_[at].waker;
+        if (i.what == life::running) i.p = g.p;
+        add(at, i);
     }
 
     void add(std::size_t at, const interval& i) {

@@ -1,12 +1,14 @@
 // history.h: what each green thread of a recording did, as intervals: for summaries and paths.
 //
-// A running G that moves to another P, or loses its P, has one interval for each.
+// A running G that moves to another P, or loses its P, has one interval for each. So has a G that
+// gets other labels.
 //
 // Threads: the one that makes it; afterwards immutable.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +28,7 @@ struct interval {
     uint8_t reason = 0;        // waiting: a wait_reason
     bool is_open = false;      // it went on when the recording ended
     uint32_t p = no_p;         // running
+    uint32_t labels = 0;       // an index of recorded::texts
     std::size_t waker = no_g;  // waiting, runnable: an index of history::gs; no_g: a timer, the poller, a plain thread
 
     [[nodiscard]] int64_t ns() const noexcept { return to_ns - from_ns; }
@@ -59,6 +62,7 @@ struct history {
     std::vector<g_history> gs;  // in the order of their first events
     std::vector<region_history> regions;
     std::unordered_map<uint32_t, std::vector<run_on_p>> ps;  // by index of the P; in order
+    std::map<uint32_t, double> cpu_delays_ns;                // of threads that waited for a CPU, by index of the M
 };
 
 // The recording outlives the history.

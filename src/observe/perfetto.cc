@@ -13,7 +13,12 @@
 // woken green thread then runs. Of more than own_tracks_max green threads, the later ones without a
 // name share lanes, because viewers slow down with each track.
 //
+// Packets are compressed in large pieces, each of which is a packet of its own.
+//
 // Field numbers are those of the published schema, protos/perfetto/trace/perfetto_trace.proto.
+#include <zlib.h>
+
+#include <new>
 #include <protozero/pbf_writer.hpp>
 #include <set>
 #include <string>
@@ -39,6 +44,7 @@ constexpr uint32_t clock_snapshot = 6;
 constexpr uint32_t timestamp = 8;
 constexpr uint32_t sequence_id = 10;
 constexpr uint32_t track_event = 11;
+constexpr uint32_t compressed_packets = 50;
 constexpr uint32_t interned_data = 12;
 constexpr uint32_t sequence_flags = 13;
 constexpr uint32_t defaults = 59;
@@ -116,7 +122,7 @@ public:
         describe_counter(runnable_track, "runnable green threads");
         for (std::size_t i = 0; i < r_.threads.size(); ++i) describe_thread(i);
         replay(r_, *this);
-        to_.append(bytes_);
+        flush();
     }
 
     // Where it runs is a slice of the P, why it does not is one of its own track.
@@ -150,6 +156,10 @@ public:
             e.add_uint64(track_event::track_uuid, on);
             e.add_fixed64(track_event::flow_ids, w.flow);
         });
+    }
+
+    void relabels(int64_t ns, const track& g, uint32_t labels, uint32_t thread) override {
+        log(ns, &g, thread, "labels " + labels_text(r_, labels));
     }
 
     void begin_region(int64_t ns, const track& g, const char* name) override {
@@ -193,6 +203,8 @@ public:
                 return instant(s.ns, on, "poll: " + std::to_string(s.id) + " ready");
             case event_kind::timers:
                 return instant(s.ns, on, "timers: " + std::to_string(s.id));
+            case event_kind::cpu_delay:
+                return delayed(s);
             default:
                 return;
         }
@@ -222,10 +234,24 @@ private:
             p.add_uint32(packet::sequence_id, sequence);
             fill(p);
         }
-        if (bytes_.size() >= output::piece) {
-            to_.append(bytes_);
-            bytes_.clear();
+        if (bytes_.size() >= output::piece) flush();
+    }
+
+    void flush() {
+        auto size = ::compressBound(bytes_.size());
+        compressed_.resize(size);
+        const int status = ::compress2(reinterpret_cast<Bytef*>(compressed_.data()), &size,
+                                       reinterpret_cast<const Bytef*>(bytes_.data()), bytes_.size(), Z_BEST_SPEED);
+        if (status != Z_OK) throw std::bad_alloc();  // all else is impossible with that size
+        compressed_.resize(size);
+        bytes_.clear();
+        std::string whole;
+        {
+            pbf_writer trace(whole);
+            pbf_writer p(trace, trace_packet);
+            p.add_bytes(packet::compressed_packets, compressed_);
         }
+        to_.append(whole);
     }
 
     void begin() {
@@ -295,6 +321,14 @@ private:
         instant(s.ns, track_of_p(static_cast<uint32_t>(s.argument)), "retaken");
         for (uint32_t i = 0; i < r_.threads.size(); ++i) {
             if (!r_.threads[i].is_outside && r_.threads[i].m == s.id) end_on_thread(s.ns, i);
+        }
+    }
+
+    void delayed(const step& s) {
+        for (uint32_t i = 0; i < r_.threads.size(); ++i) {
+            const recorded_ring& t = r_.threads[i];
+            if (!t.is_outside && t.m == s.id)
+                instant(s.ns, first_thread + i, "waited for a CPU: " + std::to_string(s.argument / 1000) + " us");
         }
     }
 
@@ -439,6 +473,7 @@ private:
     const recorded& r_;
     output& to_;
     std::string bytes_;
+    std::string compressed_;
     int64_t last_ns_;
     int64_t runnable_ = 0;
     int64_t runnable_shown_ns_ = 0;

@@ -45,8 +45,9 @@ struct place {
 // What is known of a green thread without its events.
 struct known_g {
     uint64_t id;
-    uint64_t site;  // a key of recorded::places
-    uint32_t name;  // an index of recorded::texts
+    uint64_t site;    // a key of recorded::places
+    uint32_t name;    // an index of recorded::texts
+    uint32_t labels;  // as name: key, 0, value, 0 …
 };
 
 struct recorded {
@@ -62,6 +63,8 @@ struct recorded {
     int64_t realtime_minus_monotonic_ns = 0;
     int pid = 0;
     std::string program;
+    bool is_filtered = false;  // it lacks events of some green threads
+    uint64_t unrecorded = 0;   // threads for whose events there was no memory
 };
 
 }  // namespace weft::observe::detail

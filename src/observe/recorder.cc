@@ -3,12 +3,14 @@
 #include <cerrno>
 #include <new>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include <weft/observe/recorder.h>
 
 #include "observe/access.h"
 #include "observe/exporters.h"
+#include "observe/filter.h"
 #include "observe/recorded.h"
 #include "observe/recording_file.h"
 #include "observe/session.h"
@@ -59,6 +61,27 @@ void name_threads(weft::detail::recording& source, std::vector<ring_copy>& copie
     }
 }
 
+// Labels of a green thread that lives, and whose labels have changed, are those before the first
+// change. r.gs has the living ones, then what is known from before.
+void find_first_labels(detail::recorded& r, std::size_t living) {
+    std::unordered_map<uint64_t, uint32_t> first;  // of those whose labels change
+    for (const detail::step& s : r.steps) {
+        if (s.kind == event_kind::labels) first.emplace(s.id, 0);
+    }
+    if (first.empty()) return;
+    const auto find = [&](const detail::known_g& g, auto use) {
+        if (const auto found = first.find(g.id); found != first.end()) use(found->second);
+    };
+    for (std::size_t i = living; i < r.gs.size(); ++i) {
+        find(r.gs[i], [&](uint32_t& labels) {
+            if (labels == 0) labels = r.gs[i].labels;
+        });
+    }
+    for (std::size_t i = 0; i < living; ++i) {
+        find(r.gs[i], [&](uint32_t labels) { r.gs[i].labels = labels; });
+    }
+}
+
 // Rings reach back differently. The time from which on all of them are whole, and not before
 // from_ticks: what one thread has done cannot be told without what the others did.
 uint64_t first_seen_by_all(std::vector<ring_copy>& copies, uint64_t from_ticks) {
@@ -78,9 +101,9 @@ uint64_t first_seen_by_all(std::vector<ring_copy>& copies, uint64_t from_ticks) 
 
 }  // namespace
 
-detail::session::session(std::shared_ptr<weft::detail::recording> of, std::size_t bytes_per_thread)
-    : source(std::move(of)), began(detail::now()) {
-    if (const int error = weft::detail::begin_recording(*source, bytes_per_thread / sizeof(event))) {
+detail::session::session(std::shared_ptr<weft::detail::recording> of, const recorder_options& options)
+    : source(std::move(of)), only(options.only), began(detail::now()) {
+    if (const int error = weft::detail::begin_recording(*source, options.bytes_per_thread / sizeof(event))) {
         if (error == ENOMEM) throw std::bad_alloc();
         throw std::system_error(error, std::generic_category(), "weft: cannot record");
     }
@@ -122,21 +145,25 @@ std::shared_ptr<const detail::recorded> detail::session::snapshot(std::chrono::n
     r->steps = detail::merge(parts);
     // The first that is known of a G counts.
     add_gs(*r, detail::live_gs(*source));
+    const std::size_t living = r->gs.size();
     d.add_remembered();
     add_gs(*r, at_begin);
+    find_first_labels(*r, living);
     add_names(*r);
     r->began_ns = r->steps.empty() ? end.monotonic_ns : r->steps.front().ns;
     // Events go on while they are copied.
     r->ended_ns = r->steps.empty() ? end.monotonic_ns : (std::max)(end.monotonic_ns, r->steps.back().ns);
     add_process(*r, end);
+    r->unrecorded = source->without_ring.load(relaxed_count);
+    if (!matches_all(only)) *r = filtered(*r, only);
     return r;
 }
 
 recorder::recorder(const recorder_options& options)
-    : session_(std::make_shared<detail::session>(weft::detail::recording_of_caller(), options.bytes_per_thread)) {}
+    : session_(std::make_shared<detail::session>(weft::detail::recording_of_caller(), options)) {}
 
 recorder::recorder(const runtime& of, const recorder_options& options)
-    : session_(std::make_shared<detail::session>(recording_of(of), options.bytes_per_thread)) {}
+    : session_(std::make_shared<detail::session>(recording_of(of), options)) {}
 
 recorder::~recorder() = default;
 
@@ -152,6 +179,10 @@ uint64_t recording::lost() const noexcept {
 
 std::chrono::nanoseconds recording::span() const noexcept {
     return std::chrono::nanoseconds(recorded_->ended_ns - recorded_->began_ns);
+}
+
+recording recording::only(const green_thread_filter& filter) const {
+    return recording(std::make_shared<const detail::recorded>(detail::filtered(*recorded_, filter)));
 }
 
 std::string recording::summary() const { return detail::summary_of(*recorded_); }

@@ -16,6 +16,7 @@ namespace weft::observe::detail {
 namespace {
 
 using weft::detail::event_kind;
+using weft::detail::has_text;
 
 constexpr std::string_view magic = "weftrec1";
 constexpr std::size_t kinds = static_cast<std::size_t>(event_kind::count);
@@ -37,8 +38,6 @@ constexpr uint8_t same_id = 0x20;
 constexpr uint8_t same_argument = 0x40;
 constexpr uint8_t has_detail = 0x80;
 static_assert(kinds <= kind_bits);
-
-bool has_text(event_kind kind) noexcept { return kind == event_kind::name || kind == event_kind::log; }
 
 bool has_literal(event_kind kind) noexcept { return kind == event_kind::region || kind == event_kind::counter; }
 
@@ -111,6 +110,8 @@ void file_writer::add_program(const recorded& r) {
     put(bytes, static_cast<uint64_t>(r.pid));
     put_signed(bytes, r.realtime_minus_monotonic_ns);
     put_string(bytes, r.program);
+    put(bytes, r.is_filtered ? 1 : 0);
+    put(bytes, r.unrecorded);
     add_block(block::program, bytes);
 }
 
@@ -129,6 +130,7 @@ void file_writer::add_g(const recorded& names, const known_g& g) {
     put(bytes, g.id);
     put(bytes, place_number(names, g.site));
     put(bytes, g.name == 0 ? 0 : text(names.texts[g.name]));
+    put(bytes, g.labels == 0 ? 0 : labels(names.texts[g.labels]));
     add_block(block::g, bytes);
 }
 
@@ -145,6 +147,15 @@ uint64_t file_writer::text(const std::string& text) {
     put_string(bytes, text);
     add_block(block::text, bytes);
     return texts_;
+}
+
+// Many green threads have the same ones.
+uint64_t file_writer::labels(const std::string& all) {
+    constexpr std::size_t most = 10'000;
+    if (labels_.size() >= most) labels_.clear();
+    uint64_t& number = labels_[all];
+    if (number == 0) number = text(all);
+    return number;
 }
 
 uint64_t file_writer::literal(const recorded& names, uint64_t key) {
@@ -175,6 +186,7 @@ uint64_t file_writer::place_number(const recorded& names, uint64_t key) {
 }
 
 uint64_t file_writer::argument_of(const recorded& names, const step& s) {
+    if (s.kind == event_kind::labels) return s.text == 0 ? 0 : labels(names.texts[s.text]);
     if (has_text(s.kind)) return s.text == 0 ? 0 : text(names.texts[s.text]);
     if (has_literal(s.kind)) return literal(names, s.argument);
     if (s.kind == event_kind::spawn) return place_number(names, s.argument);
@@ -349,6 +361,8 @@ private:
                 r_.realtime_minus_monotonic_ns = from.signed_number();
                 check_time(from, r_.realtime_minus_monotonic_ns / 4);
                 r_.program = from.string();
+                r_.is_filtered = from.number() != 0;
+                r_.unrecorded = from.number();
                 return;
             case block::text:
                 if (from.number() != r_.texts.size()) from.fail("texts are not in order");
@@ -371,6 +385,7 @@ private:
                 g.id = from.number();
                 g.site = from.number();
                 g.name = text_number(from, from.number());
+                g.labels = text_number(from, from.number());
                 r_.gs.push_back(g);
                 return;
             }

@@ -10,19 +10,21 @@
 //     zigzag    a varint of a signed number: 0, -1, 1, -2 … are 0, 1, 2, 3 …
 //     string    size (varint), bytes
 //
-//     kind 1    program   pid, zigzag: ns to add to times for those since 1970, string: its name
+//     kind 1    program   pid, zigzag: ns to add to times for those since 1970, string: its name, 1: it is filtered,
+//                       threads for whose events there was no memory
 //          2    text      number, string. A name or a message
 //          3    literal   number, string. The name of a region or counter
 //          4    place     number, line, string: file, string: function
-//          5    g         id, place, text: its name. A green thread that lives
+//          5    g         id, place, text: its name, text: its labels. A green thread that lives
 //          6    thread    number, M, tid, 1: the threads without an M, events lost
 //          7    events    thread, then events, each relative to the one before it in this block
 //          8    span      zigzag: ns of its begin, and of its end
 //     event     kind | 0x20: the same id | 0x40: the same argument as the last one of this kind | 0x80: a detail,
 //               zigzag: ns, [zigzag: id], [zigzag: argument], [detail: 1 byte]
 //
-// Numbers are defined before they are used. 0 is "none" for texts and places. The argument of name
-// and log is a text, of spawn a place, of region and counter a literal.
+// Numbers are defined before they are used. 0 is "none" for texts and places. The argument of name,
+// labels and log is a text, of spawn a place, of region and counter a literal. Labels are one text:
+// key, 0, value, 0 …
 //
 // See: docs/recording.md
 #pragma once
@@ -64,6 +66,7 @@ private:
     uint64_t literal(const recorded& names, uint64_t key);
     uint64_t place_number(const recorded& names, uint64_t key);
     uint64_t text(const std::string& text);
+    uint64_t labels(const std::string& text);
     uint64_t argument_of(const recorded& names, const step& s);
 
     output to_;
@@ -72,6 +75,7 @@ private:
     uint64_t texts_ = 0;
     std::unordered_map<uint64_t, uint64_t> literals_;
     std::unordered_map<uint64_t, uint64_t> places_;
+    std::unordered_map<std::string, uint64_t> labels_;  // texts of the last ones
 };
 
 void write_file(const recorded& r, const std::string& path, output::mode how = output::mode::replace);

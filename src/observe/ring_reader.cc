@@ -13,6 +13,8 @@
 #include "debug/g_snapshot.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "per_g/labels.h"
+#include "sched/freeze.h"
 #include "sched/scheduler.h"
 
 namespace weft::observe::detail {
@@ -22,8 +24,7 @@ namespace {
 using weft::detail::acquire;
 using weft::detail::event;
 using weft::detail::event_kind;
-
-bool is_followed_by_text(event_kind kind) noexcept { return kind == event_kind::name || kind == event_kind::log; }
+using weft::detail::has_text;
 
 // Takes the string after the event at all[at] off, if it is whole.
 std::string text_after(const std::vector<event>& all, std::size_t& at) {
@@ -60,15 +61,42 @@ place place_at(uint64_t site) {
 }
 
 constexpr std::size_t live_most = 100'000;
+constexpr std::size_t labels_most = 256;  // bytes of one G
 
 // False: it has ended. It may also end, and start as another, right after that: then its events say
 // so.
 bool read_live(const weft::detail::G& g, live_g& into) noexcept {
     weft::detail::identity who;
     if (g.state.load(acquire) == weft::detail::g_state::dead || !who.read(g)) return false;  // pairs with set_state
-    into = {who.id, site_of(who.where), {}};
+    into = {who.id, site_of(who.where), {}, {}};
     std::memcpy(into.name, who.name, sizeof(into.name));
     return true;
+}
+
+// Reads the labels of the G at labelled[i], if it is still all[i]. A G that runs may drop its labels
+// at any time, unless it is frozen.
+void add_labels(std::vector<live_g>& all, const std::vector<std::pair<std::size_t, weft::detail::G*>>& labelled) {
+    constexpr std::size_t at_once = 64;
+    weft::detail::G* gs[at_once];
+    char texts[at_once][labels_most];
+    std::size_t sizes[at_once];
+    uint64_t ids[at_once];
+    for (std::size_t from = 0; from < labelled.size(); from += at_once) {
+        const std::size_t count = (std::min)(labelled.size() - from, at_once);
+        for (std::size_t i = 0; i < count; ++i) gs[i] = labelled[from + i].second;
+        {
+            const weft::detail::frozen held(gs, static_cast<uint32_t>(count));
+            for (std::size_t i = 0; i < count; ++i) {
+                weft::detail::identity who;
+                ids[i] = who.read(*gs[i]) ? who.id : 0;
+                sizes[i] = weft::detail::pack_labels(*gs[i], texts[i], labels_most);
+            }
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            live_g& g = all[labelled[from + i].first];
+            if (g.id == ids[i]) g.labels.assign(texts[i], sizes[i]);
+        }
+    }
 }
 
 // The child of a fork has no threads of its parent's runtimes.
@@ -119,7 +147,7 @@ std::vector<step> decoder::steps_of(const std::vector<event>& all, uint32_t thre
         const event& e = all[at];
         if (e.kind() == event_kind::text || e.kind() == event_kind::none || e.kind() >= event_kind::count) continue;
         uint32_t text = 0;
-        if (is_followed_by_text(e.kind())) text = add_text(into_, text_after(all, at));
+        if (has_text(e.kind())) text = add_text(into_, text_after(all, at));
         if (e.kind() == event_kind::thread) {
             ring.m = static_cast<uint32_t>(e.id());
             ring.tid = static_cast<int>(e.argument);
@@ -138,28 +166,40 @@ void decoder::add_remembered() {
 }
 
 void decoder::remember(const event& e, uint32_t text) {
-    if (e.kind() != event_kind::name && e.kind() != event_kind::spawn) return;
-    known_g& g = remembered_.try_emplace(e.id(), known_g{e.id(), 0, 0}).first->second;
+    if (e.kind() != event_kind::name && e.kind() != event_kind::labels && e.kind() != event_kind::spawn) return;
+    known_g& g = remembered_.try_emplace(e.id(), known_g{e.id(), 0, 0, 0}).first->second;
     if (e.kind() == event_kind::name) g.name = text;
+    if (e.kind() == event_kind::labels) g.labels = text;
     if (e.kind() == event_kind::spawn) g.site = e.argument;
 }
 
 std::vector<live_g> live_gs(weft::detail::recording& source) {
     std::vector<live_g> all;
-    all.reserve(live_most);  // nothing throws while the lock is held
+    all.reserve(live_most);
+    std::vector<std::pair<std::size_t, weft::detail::G*>> labelled;
+    labelled.reserve(live_most);
     source.changing.lock();
-    if (is_alive(source)) {
-        source.of->gs.for_each([&](const weft::detail::G& g) {
-            live_g found{};
-            if (all.size() < live_most && read_live(g, found)) all.push_back(found);
-        });
+    try {
+        if (is_alive(source)) {
+            source.of->gs.for_each([&](weft::detail::G& g) {
+                live_g found{};
+                if (all.size() >= live_most || !read_live(g, found)) return;
+                if ((__atomic_load_n(&g.traits, __ATOMIC_RELAXED) & weft::detail::trait::labelled) != 0)
+                    labelled.emplace_back(all.size(), &g);
+                all.push_back(found);
+            });
+            add_labels(all, labelled);
+        }
+    } catch (...) {
+        source.changing.unlock();
+        throw;
     }
     source.changing.unlock();
     return all;
 }
 
 void add_gs(recorded& r, const std::vector<live_g>& gs) {
-    for (const live_g& g : gs) r.gs.push_back({g.id, g.site, add_text(r, g.name)});
+    for (const live_g& g : gs) r.gs.push_back({g.id, g.site, add_text(r, g.name), add_text(r, g.labels)});
 }
 
 std::vector<live_m> live_ms(weft::detail::recording& source) {

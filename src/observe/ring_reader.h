@@ -68,6 +68,7 @@ struct live_g {
     uint64_t id;
     uint64_t site;
     char name[weft::detail::G::name_size];
+    std::string labels;  // as a text of a recording
 };
 
 // At most 100 000. Throws std::bad_alloc.

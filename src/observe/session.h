@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include <weft/observe/recorder.h>
+
 #include "observe/recorded.h"
 #include "observe/ring_reader.h"
 #include "sched/recording.h"
@@ -17,7 +19,7 @@ namespace weft::observe::detail {
 // Records while it exists.
 struct session {
     // Throws std::bad_alloc, std::system_error.
-    session(std::shared_ptr<weft::detail::recording> of, std::size_t bytes_per_thread);
+    session(std::shared_ptr<weft::detail::recording> of, const recorder_options& options);
     ~session();
 
     session(const session&) = delete;
@@ -27,6 +29,7 @@ struct session {
     [[nodiscard]] std::shared_ptr<const recorded> snapshot(std::chrono::nanoseconds window) const;
 
     const std::shared_ptr<weft::detail::recording> source;
+    const green_thread_filter only;
     const instant began;
     std::vector<live_g> at_begin;  // immutable after the constructor
 };

@@ -23,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using weft::detail::event;
 using weft::detail::event_kind;
+using weft::detail::has_text;
 using weft::detail::recorded_thread;
 
 constexpr std::size_t events_at_once = 16'384;
@@ -42,9 +43,9 @@ std::size_t unfinished(const std::vector<event>& all, std::size_t count) noexcep
     while (texts < count && all[count - 1 - texts].kind() == event_kind::text) ++texts;
     if (texts == count) return 0;  // of a string whose beginning is lost
     const event& before = all[count - 1 - texts];
-    const bool has_text = before.kind() == event_kind::name || before.kind() == event_kind::log;
     const bool is_text_whole = texts * weft::detail::event_text >= before.argument;
-    const bool is_unfinished = has_text ? !is_text_whole : before.kind() == event_kind::counter && texts == 0;
+    const bool is_unfinished =
+        has_text(before.kind()) ? !is_text_whole : before.kind() == event_kind::counter && texts == 0;
     return is_unfinished ? texts + 1 : 0;
 }
 

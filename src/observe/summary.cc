@@ -23,6 +23,8 @@ constexpr std::size_t delays_shown = 10;
 constexpr std::size_t ps_shown = 4;     // of those that ran others during a delay
 constexpr std::size_t rows_shown = 30;  // of a table
 
+double as_double(int64_t ns) noexcept { return static_cast<double>(ns); }
+
 constexpr std::size_t index_of(life l) noexcept { return static_cast<std::size_t>(l); }
 
 constexpr std::size_t lives = index_of(life::ended) + 1;
@@ -34,6 +36,16 @@ struct group_of_gs {
     std::size_t count = 0;
     split ns{};
     int64_t longest_runnable_ns = 0;
+    std::map<uint8_t, double> waits_ns;  // by reason
+    std::size_t last_g = no_g;           // that was counted
+
+    void add(std::size_t g, const interval& i) {
+        if (last_g != g) ++count;
+        last_g = g;
+        ns[index_of(i.what)] += as_double(i.ns());
+        if (i.what == life::runnable) longest_runnable_ns = (std::max)(longest_runnable_ns, i.ns());
+        if (i.what == life::waiting) waits_ns[i.reason] += as_double(i.ns());
+    }
 };
 
 struct group_of_waits {
@@ -58,8 +70,6 @@ std::string percent(double part, double of) {
     std::snprintf(text, sizeof(text), "%.1f %%", of == 0 ? 0. : 100. * part / of);
     return text;
 }
-
-double as_double(int64_t ns) noexcept { return static_cast<double>(ns); }
 
 std::string time_of_day(int64_t realtime_ns) {
     const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
@@ -134,6 +144,7 @@ public:
     std::string text() {
         add_head();
         add_gs();
+        add_labels();
         add_waits();
         add_delays();
         add_regions();
@@ -158,6 +169,28 @@ private:
         }
         const double all = as_double(r_.ended_ns - r_.began_ns) * static_cast<double>(h_.ps.size());
         text_ += std::to_string(h_.ps.size()) + " Ps ran green threads " + percent(busy, all) + " of the time\n";
+        add_cpu_delays();
+        if (r_.unrecorded != 0) {
+            text_ += "There was no memory for the events of " + std::to_string(r_.unrecorded) + " threads.\n";
+        }
+        if (r_.is_filtered) text_ += "Other green threads are left out.\n";
+    }
+
+    void add_cpu_delays() {
+        constexpr std::size_t shown = 8;  // of the threads
+        double all = 0;
+        std::vector<std::pair<double, uint32_t>> by_m;
+        for (const auto& [m, ns] : h_.cpu_delays_ns) {
+            all += ns;
+            by_m.emplace_back(ns, m);
+        }
+        if (by_m.empty()) return;
+        std::sort(by_m.begin(), by_m.end(), std::greater<>());
+        text_ += "Threads were runnable, and the system gave them no CPU, for " + duration_text(all) + " in all (";
+        for (std::size_t i = 0; i < (std::min)(by_m.size(), shown); ++i) {
+            text_ += (i == 0 ? "M" : ", M") + std::to_string(by_m[i].second) + " " + duration_text(by_m[i].first);
+        }
+        text_ += by_m.size() > shown ? ", …)\n" : ")\n";
     }
 
     std::string place(const g_history& g) {
@@ -167,23 +200,56 @@ private:
 
     void add_gs() {
         std::map<std::string, group_of_gs> groups;
-        for (const g_history& g : h_.gs) {
+        for (std::size_t at = 0; at < h_.gs.size(); ++at) {
+            const g_history& g = h_.gs[at];
             group_of_gs& group = groups[place(g)];
-            ++group.count;
-            for (const interval& i : g.intervals) {
-                group.ns[index_of(i.what)] += as_double(i.ns());
-                if (i.what == life::runnable) group.longest_runnable_ns = (std::max)(group.longest_runnable_ns, i.ns());
+            for (const interval& i : g.intervals) group.add(at, i);
+            if (g.intervals.empty()) ++group.count;
+        }
+        text_ += "\nGreen threads, by the place where they were started\n" + table_of(groups, "started at", false);
+    }
+
+    // A green thread counts for each label that it had; its time for those that it had then.
+    void add_labels() {
+        std::map<std::string, group_of_gs> groups;
+        for (std::size_t at = 0; at < h_.gs.size(); ++at) {
+            for (const interval& i : h_.gs[at].intervals) {
+                for_each_label(r_.texts[i.labels], [&](std::string_view key, std::string_view value) {
+                    groups[printable(std::string(key) + "=" + std::string(value))].add(at, i);
+                });
             }
         }
-        table t({"started at", "count", "running", "runnable", "waiting", "in calls", "longest runnable"});
-        for (const auto& [where, group] :
+        if (!groups.empty()) text_ += "\nGreen threads, by label\n" + table_of(groups, "label", true);
+    }
+
+    static std::string table_of(const std::map<std::string, group_of_gs>& groups, const char* head, bool shows_waits) {
+        std::vector<std::string> heads{head, "count", "running", "runnable", "waiting", "in calls", "longest runnable"};
+        if (shows_waits) heads.insert(heads.end(), {"waits most for", ""});
+        table t(std::move(heads));
+        for (const auto& [what, group] :
              sorted(groups, [](const group_of_gs& g) { return g.ns[index_of(life::running)]; })) {
-            t.add({where, std::to_string(group->count), duration_text(group->ns[index_of(life::running)]),
-                   duration_text(group->ns[index_of(life::runnable)]),
-                   duration_text(group->ns[index_of(life::waiting)]), duration_text(group->ns[index_of(life::in_call)]),
-                   duration_text(group->longest_runnable_ns)});
+            std::vector<std::string> row{what,
+                                         std::to_string(group->count),
+                                         duration_text(group->ns[index_of(life::running)]),
+                                         duration_text(group->ns[index_of(life::runnable)]),
+                                         duration_text(group->ns[index_of(life::waiting)]),
+                                         duration_text(group->ns[index_of(life::in_call)]),
+                                         duration_text(group->longest_runnable_ns)};
+            if (shows_waits) add_most_waited(*group, row);
+            t.add(std::move(row));
         }
-        text_ += "\nGreen threads, by the place where they were started\n" + t.text(rows_shown);
+        return t.text(rows_shown);
+    }
+
+    static void add_most_waited(const group_of_gs& group, std::vector<std::string>& row) {
+        const auto most = std::max_element(group.waits_ns.begin(), group.waits_ns.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        if (most == group.waits_ns.end()) {
+            row.insert(row.end(), {"", ""});
+            return;
+        }
+        row.emplace_back(weft::detail::text(static_cast<weft::detail::wait_reason>(most->first)));
+        row.push_back(percent(most->second, group.ns[index_of(life::waiting)]));
     }
 
     void add_waits() {

@@ -67,6 +67,11 @@ public:
         add(w.ns, w.thread, who + " wakes " + title_of(r_, w.woken));
     }
 
+    void relabels(int64_t ns, const track& g, uint32_t labels, uint32_t thread) override {
+        const std::string now = labels_text(r_, labels);
+        add(ns, thread, title_of(r_, g) + (now.empty() ? " has no labels" : " has the labels " + now));
+    }
+
     void begin_region(int64_t ns, const track& g, const char* name) override {
         add(ns, g.thread, title_of(r_, g) + " begins region " + name);
     }
@@ -102,6 +107,8 @@ public:
                 return add(s.ns, s.thread, n + " timers have fired");
             case event_kind::sleep:
                 return add(s.ns, s.thread, "sleeps");
+            case event_kind::cpu_delay:
+                return add(s.ns, s.thread, "M" + n + " has waited " + std::to_string(s.argument) + " ns for a CPU");
             default:
                 return;
         }

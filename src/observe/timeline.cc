@@ -1,6 +1,7 @@
 // timeline.cc: see timeline.h.
 #include "observe/timeline.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -48,6 +49,10 @@ private:
             case event_kind::name:
                 track_of(s.id, life::unknown).name = s.text;
                 return;
+            case event_kind::labels:
+                return relabel(s);
+            case event_kind::cpu_delay:
+                return delay(s);
             case event_kind::region:
                 return begin_region(s);
             case event_kind::region_over:
@@ -80,6 +85,7 @@ private:
             if (const auto known = known_.find(id); known != known_.end()) {
                 found->site = known->second->site;
                 found->name = known->second->name;
+                found->labels = known->second->labels;
             }
             order_.push_back(id);
             found->since_ns = r_.began_ns;
@@ -119,7 +125,7 @@ private:
         if (g.now != life::waiting && !is_late) return;
         const bool by_plain_thread = s.detail == 1;
         const track* waker = nullptr;
-        if (!by_plain_thread && s.argument != 0) waker = &track_of(s.argument, life::running);
+        if (!by_plain_thread && s.argument != 0) waker = &track_of(s.argument, waker_was_);
         g.unwoken_ns = 0;
         wake(s, g, waker, by_plain_thread ? static_cast<int>(s.argument) : 0);
         if (is_late) g.flow = 0;  // it runs
@@ -175,6 +181,22 @@ private:
         for (auto at = first; at != last; ++at) move_to(s.ns, threads_[at->second], no_p);
     }
 
+    void relabel(const step& s) {
+        track& g = track_of(s.id, life::unknown);
+        if (g.labels == s.text) return;
+        to_.relabels(s.ns, g, s.text, s.thread);
+        g.labels = s.text;
+    }
+
+    // The first one of a thread tells nothing.
+    void delay(const step& s) {
+        const auto [found, is_first] = delays_.try_emplace(s.id, s.argument);
+        step since = s;
+        since.argument = s.argument - std::min(found->second, s.argument);
+        found->second = s.argument;
+        if (!is_first && since.argument != 0) to_.thread_event(since);
+    }
+
     void begin_region(const step& s) {
         track& g = track_of(s.id, life::running);
         ++g.regions;
@@ -215,7 +237,10 @@ private:
     std::unordered_map<uint64_t, std::unique_ptr<track>> tracks_;
     std::vector<uint64_t> order_;
     std::vector<thread_state> threads_;
+    // A G whose first event is that it wakes another one ran before that, unless others were left out.
+    const life waker_was_ = r_.is_filtered ? life::unknown : life::running;
     std::unordered_multimap<uint64_t, std::size_t> threads_of_ms_;  // indices of threads_, by M
+    std::unordered_map<uint64_t, uint64_t> delays_;                 // by M
     uint64_t flows_ = 0;
 };
 
@@ -235,6 +260,15 @@ std::string place_of(const place& where) {
 
 std::string place_of(const weft::source_location& where) {
     return place_of(place{where.file_name(), {}, where.line()});
+}
+
+std::string labels_text(const recorded& r, uint32_t labels) {
+    std::string text;
+    for_each_label(r.texts[labels], [&](std::string_view key, std::string_view value) {
+        if (!text.empty()) text += ", ";
+        text.append(key).append("=").append(value);
+    });
+    return text;
 }
 
 std::string title_of(const recorded& r, const track& g) {

@@ -13,8 +13,10 @@
 // Threads: any, for one recording at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct track {
     uint64_t id = 0;
     uint64_t site = 0;     // 0: unknown
     uint32_t name = 0;     // an index of recorded::texts
+    uint32_t labels = 0;   // as name
     uint32_t regions = 0;  // that are open
     life now = life::unknown;
     bool is_assumed = false;  // now: it has no event for it, and since when is unknown
@@ -73,11 +76,14 @@ public:
     // A running G is on another P than before, or on none.
     virtual void moves(int64_t ns, const track& g, uint32_t from_p, uint32_t to_p) = 0;
     virtual void wakes(const wake_up& w) = 0;
+    // g gets other labels than it has.
+    virtual void relabels(int64_t ns, const track& g, uint32_t labels, uint32_t thread) = 0;
     virtual void begin_region(int64_t ns, const track& g, const char* name) = 0;
     virtual void end_region(int64_t ns, const track& g) = 0;
     virtual void counter(int64_t ns, uint32_t thread, const char* name, double value) = 0;
     virtual void log(int64_t ns, const track* g, uint32_t thread, const std::string& text) = 0;
-    // Events of an M: p_taken, p_given, steal, poll, timers, sleep.
+    // Events of an M: p_taken, p_given, steal, poll, timers, sleep; and cpu_delay, with the increase
+    // since its last one as argument.
     virtual void thread_event(const step& s) = 0;
 };
 
@@ -88,6 +94,21 @@ void replay(const recorded& r, teller& to);
 [[nodiscard]] std::string place_of(const recorded& r, uint64_t site);
 [[nodiscard]] std::string place_of(const place& where);
 [[nodiscard]] std::string place_of(const weft::source_location& where);
+
+// "user=anna, request=17". Empty: none.
+[[nodiscard]] std::string labels_text(const recorded& r, uint32_t labels);
+
+// Calls f(key, value) for each label of a text.
+template <typename F>
+void for_each_label(std::string_view labels, F f) {
+    while (!labels.empty()) {
+        const std::string_view key = labels.substr(0, labels.find('\0'));
+        labels.remove_prefix((std::min)(labels.size(), key.size() + 1));
+        const std::string_view value = labels.substr(0, labels.find('\0'));
+        labels.remove_prefix((std::min)(labels.size(), value.size() + 1));
+        f(key, value);
+    }
+}
 
 // "G 42", or "G 42 name".
 [[nodiscard]] std::string title_of(const recorded& r, const track& g);

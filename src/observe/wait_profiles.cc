@@ -3,7 +3,9 @@
 // A recording has no stacks, so the place where a green thread was started stands for its stack.
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include <weft/observe/profile.h>
@@ -24,7 +26,7 @@ namespace {
 // Adds up the times that green threads spent in one state.
 class time_in final : public teller {
 public:
-    explicit time_in(life state) : state_(state) {}
+    time_in(const recorded& r, life state) : r_(r), state_(state) {}
 
     void changes(const change& c) override {
         if (c.before.now != state_) return;
@@ -35,27 +37,30 @@ public:
             return;
         }
         const uint8_t reason = state_ == life::waiting ? c.before.reason : uint8_t{0};
-        total& t = totals_[{c.before.site, reason, c.before.name}];
+        total& t = totals_[{c.before.site, reason, first_like(c.before.name), first_like(c.before.labels)}];
         ++t.count;
         t.ns += c.ns - c.before.since_ns;
     }
 
-    [[nodiscard]] std::string encode(const recorded& r) const {
+    [[nodiscard]] std::string encode() const {
         const value_type values[] = {{"contentions", "count"}, {"delay", "nanoseconds"}};
         pprof to(values);
         const code_names program(to);  // tools want to know whose profile it is
         for (const auto& [key, t] : totals_) {
-            const auto& [site, reason, name] = key;
+            const auto& [site, reason, name, labels] = key;
             std::vector<uint64_t> locations;
             if (state_ == life::waiting)
                 locations.push_back(to.add_place({text(static_cast<weft::detail::wait_reason>(reason)), "", 0}));
-            locations.push_back(to.add_place(place_of_start(r, site)));
+            locations.push_back(to.add_place(place_of_start(r_, site)));
             const int64_t sums[] = {t.count, t.ns};
-            const profile_label label{"name", r.texts[name]};
-            to.add_sample(locations, sums, {&label, name == 0 ? std::size_t{0} : std::size_t{1}});
+            std::vector<profile_label> all;
+            if (name != 0) all.push_back({"name", r_.texts[name]});
+            for_each_label(r_.texts[labels],
+                           [&](std::string_view label, std::string_view value) { all.push_back({label, value}); });
+            to.add_sample(locations, sums, all);
         }
         to.set_period(values[0], 1);
-        to.set_time(r.began_ns + r.realtime_minus_monotonic_ns, r.ended_ns - r.began_ns);
+        to.set_time(r_.began_ns + r_.realtime_minus_monotonic_ns, r_.ended_ns - r_.began_ns);
         if (unended_ != 0) {
             to.add_comment(
                 "weft: " + std::to_string(unended_) +
@@ -63,7 +68,7 @@ public:
                 " at the end; these times are not counted");
         }
         uint64_t lost = 0;
-        for (const recorded_ring& ring : r.threads) lost += ring.lost;
+        for (const recorded_ring& ring : r_.threads) lost += ring.lost;
         if (lost != 0)
             to.add_comment("weft: " + std::to_string(lost) +
                            " events before the beginning of the recording were overwritten");
@@ -79,6 +84,8 @@ public:
     void end_region(int64_t /*ns*/, const track& /*g*/) override {}
 
     void counter(int64_t /*ns*/, uint32_t /*thread*/, const char* /*name*/, double /*value*/) override {}
+
+    void relabels(int64_t /*ns*/, const track& /*g*/, uint32_t /*labels*/, uint32_t /*thread*/) override {}
 
     void log(int64_t /*ns*/, const track* /*g*/, uint32_t /*thread*/, const std::string& /*text*/) override {}
 
@@ -98,15 +105,20 @@ private:
         return {"started at " + place_of(where), where.file, where.line};
     }
 
+    // Many green threads have the same name, each as a text of its own.
+    uint32_t first_like(uint32_t text) { return firsts_.try_emplace(r_.texts[text], text).first->second; }
+
+    const recorded& r_;
     life state_;
-    std::map<std::tuple<uint64_t, uint8_t, uint32_t>, total> totals_;  // by site, reason, name
+    std::unordered_map<std::string_view, uint32_t> firsts_;
+    std::map<std::tuple<uint64_t, uint8_t, uint32_t, uint32_t>, total> totals_;  // by site, reason, name, labels
     uint64_t unended_ = 0;
 };
 
 profile profile_of(const recording& r, life state) {
-    time_in times(state);
+    time_in times(access::content_of(r), state);
     replay(access::content_of(r), times);
-    return profile_maker::make(times.encode(access::content_of(r)));
+    return profile_maker::make(times.encode());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <weft/go.h>
 
 #include "base/assert.h"
+#include "sched/recording.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -142,6 +143,11 @@ struct cut_text {
             *at++ = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;  // a line of a dump stays one line
         }
     }
+
+    WEFT_NO_SANITIZE void end() noexcept {
+        *at++ = '\0';
+        --room;
+    }
 };
 
 }  // namespace
@@ -185,6 +191,22 @@ WEFT_NO_SANITIZE bool describe_labels(const G& g, char* text, std::size_t size) 
     }
     *out.at = '\0';
     return true;
+}
+
+WEFT_NO_SANITIZE std::size_t pack_labels(const G& g, char* text, std::size_t size) noexcept {
+    if ((g.traits & trait::labelled) == 0) return 0;
+    const label_block* b = __atomic_load_n(&g.labels, __ATOMIC_ACQUIRE);  // pairs with give_labels
+    if (b == nullptr) return 0;
+    cut_text out{text, size};
+    for (uint32_t i = 0; i < b->count; ++i) {
+        const label_block::entry& e = b->entries()[i];
+        if (std::size_t{e.key_size} + e.value_size + 2 > out.room) continue;
+        out.put(b->text() + e.key_at, e.key_size);
+        out.end();
+        out.put(b->text() + e.value_at, e.value_size);
+        out.end();
+    }
+    return size - out.room;
 }
 
 // In a handler that interrupts take_labels: either the trait is gone, or the G still owns the set.
@@ -240,13 +262,18 @@ label_set labels() noexcept {
 }
 
 void set_labels(label_set labels) noexcept {
-    const detail::M* m = detail::current_g_m();
-    if (m != nullptr) detail::replace_labels(*m->g, std::move(labels));
+    detail::M* m = detail::current_g_m();
+    if (m == nullptr) return;
+    detail::replace_labels(*m->g, std::move(labels));
+    if ((m->g->special.load(detail::relaxed_hint) & detail::special::traced) == 0) return;
+    static_cast<void>(detail::enter(m));  // with or without a P, nothing interrupts it
+    detail::record_labels(m, *m->g);
+    detail::leave(m);
 }
 
 void set_label(std::string_view key, std::string_view value) {
     const detail::M* m = detail::current_g_m();
-    if (m != nullptr) detail::replace_labels(*m->g, detail::labels_of(*m->g).with(key, value));
+    if (m != nullptr) set_labels(detail::labels_of(*m->g).with(key, value));
 }
 
 }  // namespace this_g

@@ -36,6 +36,10 @@ void drop_labels(G& g) noexcept;
 // False: g has no labels.
 bool describe_labels(const G& g, char* text, std::size_t size) noexcept;
 
+// Writes those that fit as a whole: key, 0, value, 0 … Returns the bytes. g is frozen, or the
+// caller's.
+std::size_t pack_labels(const G& g, char* text, std::size_t size) noexcept;
+
 // As labels_of. g is frozen, or runs on the calling thread, which may be in a signal handler.
 // Allocates nothing.
 [[nodiscard]] label_set share_labels(const G& g) noexcept;

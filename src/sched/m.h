@@ -41,6 +41,7 @@ struct after_switch {
         requeue_outside,
         arrive,  // requeue_outside, to the injected queue
         die_outside,
+        claimed,  // its wait is already over, and g is being made runnable
     };
     kind what = kind::nothing;
     uint32_t bits = 0;  // park: the object's bits …

@@ -45,6 +45,11 @@ bool low_is_due(const scheduler& s, P* p) noexcept {
     return p->tick() >= p->low_due;
 }
 
+// g has yielded, which its switch has recorded. Only finish_switch queues such a G, at the end.
+bool is_requeued(const M& m, const G* g) noexcept {
+    return m.after.what == after_switch::kind::requeue && m.after.g == g;
+}
+
 }  // namespace
 
 void ask_to_hurry(P& p) noexcept {
@@ -63,7 +68,7 @@ void push_shared(scheduler& s, G* g) noexcept {
 void push_apart(M* m, G* g, bool next) noexcept {
     const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
     if ((bits & special::preempted) != 0) return push_preempted(m, g);
-    if ((bits & special::traced) != 0) record_runnable(m, *g);
+    if ((bits & special::traced) != 0 && (next || !is_requeued(*m, g))) record_runnable(m, *g);
     if ((bits & ~unsigned{special::traced}) == 0) {
         if (next) return push_run_next(m, g);
         return push_ring(m, g);

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "per_g/labels.h"
 #include "sched/current.h"
 #include "sched/freeze.h"
 #include "sched/scheduler.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr uint64_t without_p = 0xffffffff;  // no_p of observe/timeline.h
 constexpr uint64_t events_least = 256;
 constexpr uint64_t events_most = uint64_t{1} << 26;
+constexpr std::size_t labels_most = 256;  // bytes
 
 std::size_t whole_pages(std::size_t bytes) noexcept {
     const std::size_t page = os::page_size();
@@ -257,7 +259,10 @@ uint64_t word_of(const source_location& where) noexcept {
     return word;
 }
 
-bool is_named_start(const G& g) noexcept { return (g.traits & trait::named) != 0 && g.never_ran(); }
+// It starts with a name or with labels.
+bool is_described_start(const G& g) noexcept {
+    return (g.traits & (trait::named | trait::labelled)) != 0 && g.never_ran();
+}
 
 [[gnu::always_inline]] inline void add_leave(event_ring& ring, uint64_t ticks, const M* m, const G& from) noexcept {
     uint64_t what = 0;
@@ -291,6 +296,18 @@ void add_name(event_ring& ring, const G& g) noexcept {
     add_text(ring, name);
 }
 
+void add_labels(event_ring& ring, const G& g) noexcept {
+    char text[labels_most];
+    const std::size_t size = pack_labels(g, text, sizeof(text));
+    ring.add(os::cpu_ticks(), event::pack(event_kind::labels, 0, g.id), size);
+    add_text(ring, {text, size});
+}
+
+void describe_start(event_ring& ring, const G& g) noexcept {
+    if ((g.traits & trait::named) != 0) add_name(ring, g);
+    if ((g.traits & trait::labelled) != 0) add_labels(ring, g);
+}
+
 // What a thread says of a G that it has made runnable.
 uint64_t runnable_event(const G& g, uint8_t waker, uint64_t by, uint64_t& argument) noexcept {
     if (g.never_ran()) [[unlikely]] {
@@ -300,6 +317,13 @@ uint64_t runnable_event(const G& g, uint8_t waker, uint64_t by, uint64_t& argume
     argument = by;
     return event::pack(event_kind::ready, waker, g.id);
 }
+
+}  // namespace
+
+namespace {
+
+// Not the next G of m if a deadline or a cancellation has ended the wait of the last one.
+const G* waker_on(const M& m) noexcept { return m.after.what == after_switch::kind::claimed ? nullptr : m.g; }
 
 }  // namespace
 
@@ -324,17 +348,23 @@ void record_switch(M* m, const G& from, const G& to) noexcept {
 void record_runnable(M* m, const G& g) noexcept {
     event_ring* ring = m->events.load(acquire);  // as above
     if (ring == nullptr) return;
-    const uint64_t by = m->g == nullptr ? 0 : m->g->id;
+    const G* waker = waker_on(*m);
+    const uint64_t by = waker == nullptr ? 0 : waker->id;
     uint64_t argument = 0;
     const uint64_t what = runnable_event(g, 0, by, argument);
-    if (is_named_start(g)) [[unlikely]]
-        add_name(*ring, g);
+    if (is_described_start(g)) [[unlikely]]
+        describe_start(*ring, g);
     ring->add(os::cpu_ticks(), what, argument);
 }
 
 void record_name(M* m, const G& g) noexcept {
     event_ring* ring = ring_of(m);
     if (ring != nullptr) add_name(*ring, g);
+}
+
+void record_labels(M* m, const G& g) noexcept {
+    event_ring* ring = ring_of(m);
+    if (ring != nullptr) add_labels(*ring, g);
 }
 
 namespace {
@@ -370,16 +400,36 @@ void record_log_outside(scheduler& s, std::string_view message) noexcept {
     });
 }
 
+void record_cpu_delays(scheduler& s) noexcept {
+    constexpr uint32_t most = 64;  // at some 10 us each
+
+    struct {
+        uint64_t m;
+        int tid;
+    } all[most];
+
+    uint32_t count = 0;
+    s.threads_lock.lock();
+    for (const M* m = s.all_ms; m != nullptr && count < most; m = m->all_next) {
+        if (has_ring(m)) all[count++] = {m->index, m->tid()};
+    }
+    s.threads_lock.unlock();
+    for (uint32_t i = 0; i < count; ++i) {
+        const int64_t ns = os::thread_waited_ns(all[i].tid);
+        record_outside(s, event_kind::cpu_delay, 0, all[i].m, static_cast<uint64_t>(ns));
+    }
+}
+
 void record_runnable_outside(const G& g) noexcept {
     // A thread of the same scheduler may have lost its P.
     const M* m = current_m();
     const bool is_own = m != nullptr && m->home == g.home;
-    const G* waker = !is_own ? nullptr : m->g != nullptr ? m->g : m->lent_by;
+    const G* waker = !is_own ? nullptr : m->g != nullptr ? waker_on(*m) : m->lent_by;
     const uint64_t by = !is_own ? static_cast<uint64_t>(os::current_tid()) : waker != nullptr ? waker->id : 0;
     add_outside(*g.home->record, [&](event_ring& ring) {
         uint64_t argument = 0;
         const uint64_t what = runnable_event(g, is_own ? 0 : 1, by, argument);
-        if (is_named_start(g)) add_name(ring, g);
+        if (is_described_start(g)) describe_start(ring, g);
         ring.add(os::cpu_ticks(), what, argument);
     });
 }

@@ -104,8 +104,9 @@ void record_run(M* m, const G& to) noexcept;
 // g was made runnable by m: it starts, or its wait is over.
 void record_runnable(M* m, const G& g) noexcept;
 
-// m's G has a new name.
+// m's G has a new name, or new labels.
 [[gnu::cold]] void record_name(M* m, const G& g) noexcept;
+[[gnu::cold]] void record_labels(M* m, const G& g) noexcept;
 
 // ---- By any thread that keeps s.
 
@@ -114,6 +115,9 @@ void record_runnable(M* m, const G& g) noexcept;
 
 [[gnu::cold]] void record_counter_outside(scheduler& s, uint64_t name, uint64_t value) noexcept;
 [[gnu::cold]] void record_log_outside(scheduler& s, std::string_view message) noexcept;
+
+// How long threads of Ms have waited for a CPU. The monitor.
+[[gnu::cold]] void record_cpu_delays(scheduler& s) noexcept;
 
 // g was made runnable by a thread without a P of its scheduler.
 [[gnu::cold]] void record_runnable_outside(const G& g) noexcept;

@@ -123,11 +123,13 @@ namespace {
 
 // g was claimed before it was parked.
 void ready_not_parked(M* m, G* g) noexcept {
+    m->after.what = after_switch::kind::claimed;  // a recording must not name this M's next G as the waker
     if (m->p == nullptr) {
         ready_g_outside(g);
     } else {
         ready_g_inside(m, g);
     }
+    m->after.what = after_switch::kind::nothing;
 }
 
 }  // namespace

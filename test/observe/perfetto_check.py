@@ -12,12 +12,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import python_package
 
 VERSION = "0.59.1"
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
-BYTES_MAX = 100
+BYTES_MAX = 25
 
 
 def schema(folder):
@@ -55,6 +56,8 @@ class checker:
         self.complaints[what] += 1
 
     def packet(self, p):
+        if p.HasField("compressed_packets"):
+            self.complain("a compressed packet in another one")
         if unknown_fields(p):
             self.complain("a field that the schema does not know")
         for entry in p.interned_data.event_names:
@@ -124,8 +127,11 @@ def main():
         trace = pb2.Trace()
         trace.ParseFromString(data)
         c = checker()
-        for p in trace.packet:
-            c.packet(p)
+        for piece in trace.packet:
+            packets = pb2.Trace()
+            packets.ParseFromString(zlib.decompress(piece.compressed_packets))
+            for p in packets.packet:
+                c.packet(p)
         c.finish()
         complaints = [f"{what} ({count} times)" for what, count in c.complaints.items()] + check_json(base + ".json")
         if len(data) > BYTES_MAX * events:

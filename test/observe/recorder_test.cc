@@ -159,6 +159,114 @@ TEST_F(Recorder, KeepsRegionsCountersAndMessages) {
     EXPECT_TRUE(has_line(lines, "G %d a new name ends, after %d ns"));
 }
 
+TEST_F(Recorder, KeepsLabels) {
+    runtime rt({.procs = 1});
+    const chan<int> early_may_end;
+    rt.go({.name = "early", .labels = {{"user", "anna"}}}, [early_may_end] {
+        early_may_end.recv();
+        this_g::set_label("user", "bob");
+    });
+    eventually([&] { return rt.stats().waiting == 1; });
+    const recorder r(rt);
+    early_may_end.send(1);
+    rt.run([] {
+        this_g::set_label("request", "17");
+        wait_group all;
+        all.go({.labels = {{"part", "a\nb"}}}, [] { sleep_for(1ms); });  // and inherits the request
+        all.wait();
+        this_g::set_labels({});
+    });
+    rt.drain();
+    const recording made = r.snapshot();
+    made.write(path("labels"));
+    for (const recording& all : {made, recording::read(path("labels"))}) {
+        const std::vector<std::string> lines = text_of(all);
+        EXPECT_TRUE(has_line(lines, "G %d early has the labels user=bob"));
+        EXPECT_TRUE(has_line(lines, "G %d run has the labels request=17"));
+        EXPECT_TRUE(has_line(lines, "G %d has the labels request=17, part=a?b"));
+        EXPECT_TRUE(has_line(lines, "G %d run has no labels"));
+        const std::vector<std::string> summary = lines_of(all.summary());
+        const auto row = [&](std::string_view label) {
+            return std::find_if(summary.begin(), summary.end(), [&](const std::string& line) {
+                return line.find("  " + std::string(label) + " ") == 0;
+            });
+        };
+        ASSERT_NE(row("user=anna"), summary.end()) << all.summary();  // it waited with that one
+        ASSERT_NE(row("user=bob"), summary.end()) << all.summary();
+        ASSERT_NE(row("request=17"), summary.end()) << all.summary();
+        EXPECT_TRUE(has_form(*row("request=17"), "  request=17 %s 2 %s wait group %s")) << *row("request=17");
+        EXPECT_TRUE(has_form(*row("part=a?b"), "  part=a?b %s 1 %s sleep %s")) << *row("part=a?b");
+    }
+}
+
+TEST_F(Recorder, MayShowSomeGreenThreadsOnly) {
+    runtime rt({.procs = 1});
+    const recorder all(rt);
+    const recorder only_anna(rt, {.only = {.label = "user=anna"}});
+    rt.run([] {
+        const chan<int> c;
+        go({.name = "hers", .labels = {{"user", "anna"}}}, [c] {
+            c.recv();
+            const trace::region serving("serve");
+            trace::counter("served", 1);
+        });
+        go({.name = "his", .labels = {{"user", "bob"}}}, [] {
+            const trace::region serving("other");
+            trace::counter("served", 2);
+        });
+        yield();
+        c.send(1);
+    });
+    rt.drain();
+    const auto expect_hers = [&](const recording& r) {
+        const std::vector<std::string> lines = text_of(r);
+        EXPECT_TRUE(has_line(lines, "G %d wakes G %d hers"));  // its starter has no name here
+        EXPECT_TRUE(has_line(lines, "G %d hers begins region serve"));
+        EXPECT_TRUE(has_line(lines, "counter served is 1"));
+        EXPECT_TRUE(has_line(lines, "takes P0"));
+        EXPECT_EQ(count_of(lines, "his"), 0U);
+        EXPECT_EQ(count_of(lines, "other"), 0U);
+        EXPECT_EQ(count_of(lines, "served is 2"), 0U);
+        EXPECT_NE(r.summary().find("left out"), std::string::npos);
+        // What woke it is not taken for a green thread that ran all the time.
+        EXPECT_NE(r.summary().find("events of 2 green threads"), std::string::npos) << r.summary();
+        EXPECT_EQ(r.summary().find("(unknown)  "), r.summary().rfind("(unknown)  "));
+    };
+    expect_hers(only_anna.snapshot());
+    expect_hers(all.snapshot().only({.label = "user=anna"}));
+    expect_hers(all.snapshot().only({.name = "hers", .label = "user"}));
+    all.snapshot().only({.name = "hers"}).write(path("some"));
+    expect_hers(recording::read(path("some")));
+    EXPECT_EQ(count_of(text_of(all.snapshot().only({.name = "his", .label = "user=anna"})), "his"), 0U);
+    const std::vector<std::string> here = text_of(all.snapshot().only({.started = "recorder_test.cc"}));
+    EXPECT_GT(count_of(here, "his"), 0U);
+    EXPECT_EQ(count_of(text_of(all.snapshot().only({.started = "recorder_test.cc:1"})), "his"), 0U);
+    EXPECT_GT(count_of(text_of(all.snapshot()), "his"), 0U);
+}
+
+// A deadline may end a wait before its green thread has parked; the M on which it parked then makes
+// it runnable, and runs another one at that moment.
+TEST_F(Recorder, DoesNotTakeTheNextGreenThreadForTheOneThatEndedAWait) {
+    runtime rt({.procs = 2});
+    const recorder r(rt);
+    std::atomic<bool> over{false};
+    for (int i = 0; i < 2; ++i) {
+        rt.go({.name = "waits"}, [&over] {
+            const chan<int> never;
+            for (int k = 0; k < scaled(20'000); ++k)
+                static_cast<void>(never.recv_for(std::chrono::nanoseconds(k % 64)));
+            over = true;
+        });
+        rt.go({.name = "yields"}, [&over] {
+            while (!over) yield();
+        });
+    }
+    rt.drain();
+    const std::vector<std::string> lines = text_of(r.snapshot());
+    EXPECT_GT(count_of(lines, "the runtime wakes G"), 100U);
+    EXPECT_EQ(count_of(lines, "yields wakes G"), 0U);
+}
+
 TEST_F(Recorder, IsNotNeededByAnnotations) {
     EXPECT_FALSE(trace::is_recorded());
     const trace::region in_a_plain_thread("nothing");

@@ -25,11 +25,22 @@
 
 namespace weft::observe {
 
+/// Some of the green threads. Members that are empty match all.
+struct green_thread_filter {
+    std::string name = {};     ///< its name
+    std::string label = {};    ///< "key=value", or "key" with any value; that it had at some time
+    std::string started = {};  ///< where it was started: "file.cc:12", or "file.cc" with any line
+};
+
 struct recorder_options {
     /// Memory for the events of one OS thread, of 24 bytes each: 6 KiB to 1.5 GiB, rounded up to a
     /// power of two of events. It is used up only as events come. The first recorder of a runtime
     /// decides; later ones share its rings.
     std::size_t bytes_per_thread = std::size_t{6} * 1024 * 1024;
+
+    /// Snapshots, and files of triggers, have only what these do: recording::only(). Streams have
+    /// everything.
+    green_thread_filter only = {};
 };
 
 namespace detail {
@@ -50,8 +61,11 @@ public:
     /// The time from the first event to the snapshot.
     [[nodiscard]] std::chrono::nanoseconds span() const noexcept;
 
-    /// Text: where time went, by the place where green threads were started; waits; the longest
-    /// delays, and what ran meanwhile; regions. About 0.1 us per event.
+    /// The same without the other green threads. Wake-ups by these stay, and what OS threads do.
+    [[nodiscard]] recording only(const green_thread_filter& filter) const;
+
+    /// Text: where time went, by the place where green threads were started, and by label; waits; the
+    /// longest delays, and what ran meanwhile; regions. About 0.1 us per event.
     [[nodiscard]] std::string summary() const;
 
     /// Text: what the longest region of this name waited for, and what those did meanwhile that it

@@ -336,7 +336,7 @@ response page::state::recording_response(const request& asked, const target& to)
     const std::unique_lock hold(records, std::try_to_lock);
     if (!hold.owns_lock()) return plain(http::status::service_unavailable, "another recording is being made");
     answer.file.emplace();
-    const detail::session events(subject.source(), ring_bytes);
+    const detail::session events(subject.source(), {.bytes_per_thread = ring_bytes});
     weft::sleep_for(std::chrono::seconds(seconds));
     detail::write_perfetto(*events.snapshot(std::chrono::seconds(seconds)), answer.file->path());
     return answer;
