@@ -109,18 +109,18 @@ TEST(CallOnStack, PassesTheArgument) {
 
     struct story {
         const void** seen;
-    } told{&seen};
+    } about{&seen};
 
     run_call_on_stack(
-        stack + sizeof(stack), [](void* argument) { *static_cast<story*>(argument)->seen = argument; }, &told);
-    EXPECT_EQ(seen, &told);
+        stack + sizeof(stack), [](void* argument) { *static_cast<story*>(argument)->seen = argument; }, &about);
+    EXPECT_EQ(seen, &about);
 }
 
 TEST(CallOnStack, KeepsEveryCalleeSavedRegister) {
     struct story {
         other_stack other;
         uint64_t changed_inside = 0;
-    } told;
+    } about;
 
     for (uint64_t i = 0; i < 10; ++i) {
         const uint64_t changed = weft_keep_registers(
@@ -130,9 +130,9 @@ TEST(CallOnStack, KeepsEveryCalleeSavedRegister) {
                 t.other.run(
                     [&t] { t.changed_inside |= weft_keep_registers(0x9999'AAAA'BBBB'0000, [](void*) {}, nullptr); });
             },
-            &told);
+            &about);
         EXPECT_EQ(changed, 0U);
-        EXPECT_EQ(told.changed_inside, 0U);
+        EXPECT_EQ(about.changed_inside, 0U);
     }
 }
 

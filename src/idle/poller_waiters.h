@@ -55,11 +55,11 @@ public:
     // S1. The caller has notified an M there, and must interrupt afterwards.
     void count_interrupt() noexcept { pending_interrupts_.fetch_add(1, release); }  // R1
 
-    // S2, S3. m, which has a seat, is back. told: it was notified there. True: the caller must
+    // S2, S3. m, which has a seat, is back. notified: it was notified there. True: the caller must
     // interrupt.
-    [[nodiscard]] bool leave(const M* m, bool told) noexcept {
+    [[nodiscard]] bool leave(const M* m, bool notified) noexcept {
         seats_[at(0) == m ? 0 : 1].store(nullptr, relaxed);              // relaxed: only its own M does so
-        if (told) return pending_interrupts_.fetch_sub(1, acq_rel) > 1;  // A1
+        if (notified) return pending_interrupts_.fetch_sub(1, acq_rel) > 1;  // A1
         return pending_interrupts_.load(acquire) > 0;                    // A1
     }
 

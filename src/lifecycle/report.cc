@@ -93,10 +93,10 @@ bool report::tell_what_was_left_out() noexcept {
         std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: stderr was not read\n",
                       amid_line.load(relaxed_hint) ? "\n" : "", count);
     if (patience_ == patience::little) left_ns_ = 0;
-    const bool told = write_patiently(line, static_cast<std::size_t>(size));
+    const bool written = write_patiently(line, static_cast<std::size_t>(size));
     left_ns_ = full_patience_ns();
-    if (!told) left_out.fetch_add(count, relaxed_hint);
-    return told;
+    if (!written) left_out.fetch_add(count, relaxed_hint);
+    return written;
 }
 
 void report::flush() noexcept {

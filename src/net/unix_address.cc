@@ -70,11 +70,11 @@ unix_address socket_address::to_unix_address() const noexcept {
     std::memcpy(&un, &storage, std::min<std::size_t>(size, sizeof(un)));
     const std::size_t length = std::min<std::size_t>(size, sizeof(un)) - header;
     // A path of maximum length has no terminating 0. A leading "@" does not make it abstract here.
-    unix_address told;
+    unix_address address;
     const std::size_t used = un.sun_path[0] == '\0' ? length : ::strnlen(un.sun_path, length);
-    std::copy(un.sun_path, un.sun_path + used, told.bytes_.begin());
-    told.size_ = static_cast<uint16_t>(used);
-    return told;
+    std::copy(un.sun_path, un.sun_path + used, address.bytes_.begin());
+    address.size_ = static_cast<uint16_t>(used);
+    return address;
 }
 
 }  // namespace detail

@@ -182,7 +182,7 @@ uint32_t wait_for_any(M* m,
     } else {
         const thread_note_use use;
         cancelled.note = &use.mine;
-        use.mine.told.reset();
+        use.mine.wakeup.reset();
         const bool parked = claim.publish_parked();
         WEFT_ASSERT(parked);
         if (context != nullptr && !context->enter_wait(cancelled)) {

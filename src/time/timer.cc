@@ -148,7 +148,7 @@ void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept WE
     receiver->ok = true;
     G* g = receiver->g;
     if (g == nullptr) {
-        receiver->note->told.wake();
+        receiver->note->wakeup.wake();
     } else if (g->home == m->home) {
         ready_g_last(m, g, now_ns);
     } else {

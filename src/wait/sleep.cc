@@ -37,8 +37,8 @@ void sleep_until_ns(int64_t deadline_ns) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // th
     }
     if (m == nullptr) {
         const thread_note_use use;
-        use.mine.told.reset();
-        while (os::monotonic_ns() < deadline_ns) use.mine.told.sleep(deadline_ns);
+        use.mine.wakeup.reset();
+        while (os::monotonic_ns() < deadline_ns) use.mine.wakeup.sleep(deadline_ns);
         return;
     }
     if (!enter(m)) [[unlikely]] {

@@ -2,7 +2,7 @@
 //
 // Notes go to a free list and are never freed (L5).
 //
-// Threads: the thread itself; wakers only call told.wake().
+// Threads: the thread itself; wakers only call wakeup.wake().
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace weft::detail {
 
 struct thread_note {
-    note told;
+    note wakeup;
     uint32_t made_in = 0;  // fork_generation at last use
     thread_note* next = nullptr;
 };

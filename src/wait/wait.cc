@@ -63,11 +63,11 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
     const thread_note_use use;
     w.g = nullptr;
     w.note = &use.mine;
-    use.mine.told.reset();
+    use.mine.wakeup.reset();
     if (fork_generation.load(relaxed_alone) != 0) check_in_child(w, never);
     lock.unlock_bits(bits);
-    const bool told = use.mine.told.sleep(never);
-    WEFT_ASSERT(told);
+    const bool woken = use.mine.wakeup.sleep(never);
+    WEFT_ASSERT(woken);
 }
 
 // The rest of park(), on an M without a P.
@@ -138,7 +138,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
         cancelled.note = &use.mine;
         w.g = nullptr;
         w.note = &use.mine;
-        use.mine.told.reset();
+        use.mine.wakeup.reset();
         const bool parked = claim.publish_parked();
         WEFT_ASSERT(parked);
         if (context != nullptr && !context->enter_wait(cancelled)) {
@@ -245,11 +245,11 @@ uint32_t thread_wait_claimed(thread_note& mine,
                              uint32_t count,
                              const other_parties& others) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (uint32_t i = 0; i < count; ++i) locks[i].lock->unlock_bits(locks[i].bits);
-    if (!mine.told.sleep(others.deadline_ns)) {
+    if (!mine.wakeup.sleep(others.deadline_ns)) {
         bool must_ready = false;
         if (!claim.try_claim(claimed_by::deadline, must_ready)) {
-            const bool told = mine.told.sleep(never);  // the claimer is about to wake us
-            WEFT_ASSERT(told);
+            const bool woken = mine.wakeup.sleep(never);  // the claimer is about to wake us
+            WEFT_ASSERT(woken);
         }
     }
     if (others.context != nullptr) others.context->leave_wait();
@@ -359,7 +359,7 @@ namespace {
 
 void ready_party(G* g, thread_note* note) noexcept {
     if (g == nullptr) {
-        note->told.wake();
+        note->wakeup.wake();
         return;
     }
     ready_g(g);
@@ -368,7 +368,7 @@ void ready_party(G* g, thread_note* note) noexcept {
 void ready(waiter& w) noexcept {
     G* g = w.g;
     if (g == nullptr) {
-        w.note->told.wake();
+        w.note->wakeup.wake();
         return;
     }
     ready_g(g);

@@ -147,7 +147,7 @@ static int wait_for_the_pool(void* argument) {
     return 0;
 }
 
-static void who_waits_for_a_place_can_be_cancelled(void) {
+static void a_wait_for_a_place_can_be_cancelled(void) {
     int ends[2];
     CHECK(pipe(ends) == 0);
     struct held h = {NULL, {ends[0], 0}, 0, 0};
@@ -190,7 +190,7 @@ int main(void) {
     RUN_EVERYWHERE(a_call_waits_for_what_another_does);
     RUN_EVERYWHERE(a_call_in_a_call_is_just_made);
     RUN_EVERYWHERE(a_pool_lets_only_so_many_in);
-    RUN_EVERYWHERE(who_waits_for_a_place_can_be_cancelled);
+    RUN_EVERYWHERE(a_wait_for_a_place_can_be_cancelled);
     RUN_TEST(pools_are_checked);
     return 0;
 }

@@ -208,7 +208,7 @@ static void take_and_give(void* argument) {
     CHECK_OK(run_mutex_unlock(q->mutex));
 }
 
-static void a_condition_wakes_who_waits(void) {
+static void a_condition_wakes_its_waiters(void) {
     struct queue q = {NULL, NULL, 0, 0, 0, false};
     struct plain_call plainly = {take, &q};
     run_wait_group_t* group;
@@ -274,7 +274,7 @@ int main(void) {
     RUN_EVERYWHERE(a_mutex_excludes);
     RUN_EVERYWHERE(a_recursive_mutex_lets_its_holder_in);
     RUN_EVERYWHERE(readers_share_and_writers_do_not);
-    RUN_EVERYWHERE(a_condition_wakes_who_waits);
+    RUN_EVERYWHERE(a_condition_wakes_its_waiters);
     RUN_TEST(null_is_refused);
     return 0;
 }

@@ -154,7 +154,7 @@ static void a_function_may_be_marked_as_a_whole(void) {
     until_they_gave_way(&opts, compute_marked_as_a_whole, watch, steps);
 }
 
-static void who_asks_by_itself_gives_way(void) {
+static void a_green_thread_that_asks_gives_way(void) {
     run_preempt_announce();
     until_they_gave_way(NULL, compute_and_ask, compute_and_ask, steps / 100);
 }
@@ -165,7 +165,7 @@ int main(void) {
     RUN_TEST(one_end_is_for_all_beginnings);
     // With RUN_DEBUG=retake=always a processor is retaken before its green thread is asked.
     if (in_storm()) return 0;
-    RUN_TEST(who_asks_by_itself_gives_way);
+    RUN_TEST(a_green_thread_that_asks_gives_way);
     if (NO_SIGNALS) return 0;
     RUN_TEST(marked_code_gives_way_and_computes_what_it_should);
     RUN_TEST(a_function_may_be_marked_as_a_whole);

@@ -259,7 +259,7 @@ static void the_signal_that_interrupts_is_chosen(void) {
     CHECK(NO_SIGNALS || is_handled(SIGUSR2));
 }
 
-static void the_watchdog_says_who_computes(void) {
+static void the_watchdog_names_what_computes(void) {
     char text[4096] = "";
     FILE* said = tmpfile();
     const int real = dup(STDERR_FILENO);
@@ -308,7 +308,7 @@ int main(void) {
     RUN_TEST(others_are_abandoned);
     if (!in_storm()) RUN_TEST(the_monitor_takes_processors_away_unless_told_not_to);
     RUN_TEST(the_signal_that_interrupts_is_chosen);
-    RUN_TEST(the_watchdog_says_who_computes);
+    RUN_TEST(the_watchdog_names_what_computes);
     RUN_TEST(default_stacks_may_be_of_any_size);
     return 0;
 }

@@ -222,7 +222,7 @@ static int end_and_not_fail(void* unused) {
     return 1;
 }
 
-static void who_joins_goes_on_when_one_has_ended_so(void) {
+static void a_join_returns_when_the_joined_one_has_ended_so(void) {
     run_future_t* future;
     void* result = &future;
     CHECK_OK(run_async(&future, end_for_good, NULL));
@@ -342,6 +342,6 @@ int main(void) {
     in_scheduler(4, main_may_be_pinned);
     RUN_EVERYWHERE(checkpoints_let_others_run);
     RUN_EVERYWHERE(one_may_end_where_one_is);
-    RUN_EVERYWHERE(who_joins_goes_on_when_one_has_ended_so);
+    RUN_EVERYWHERE(a_join_returns_when_the_joined_one_has_ended_so);
     return 0;
 }

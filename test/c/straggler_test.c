@@ -9,7 +9,7 @@ static void straggle(void* begun) {
     while (load(&straggler_may_end) == 0) {}
 }
 
-static void who_never_comes_back_is_left_behind(void) {
+static void a_thread_that_never_returns_is_left_behind(void) {
     static int begun;
     run_scheduler_opts_t opts = RUN_SCHEDULER_OPTS_INIT;
     opts.procs = 2;
@@ -26,6 +26,6 @@ static void who_never_comes_back_is_left_behind(void) {
 }
 
 int main(void) {
-    RUN_TEST(who_never_comes_back_is_left_behind);
+    RUN_TEST(a_thread_that_never_returns_is_left_behind);
     return 0;
 }

@@ -132,14 +132,14 @@ TEST_P(NetFault, DeadlinesEndCallsOnASilentConnection) {
     rt().run([] {
         over_bad_streams([]<typename Over>(Over) {
             deadlines_cut_what_has_fallen_silent<Over>();
-            deadlines_cut_who_never_hears_anything<Over>();
+            deadlines_end_streams_without_an_answer<Over>();
         });
     });
 }
 
 TEST_P(NetFault, ACloseWakesAllWaitersOfASilentConnection) {
     over_bad_streams([&]<typename Over>(Over) {
-        a_close_wakes_all_who_wait_in_silence<Over>(rt(), [&](uint64_t n, auto f) { park(n, f); });
+        a_close_wakes_all_that_wait_for_an_answer<Over>(rt(), [&](uint64_t n, auto f) { park(n, f); });
     });
 }
 

@@ -46,7 +46,7 @@ namespace {
 using namespace model;
 
 // One wake, one sleep.
-struct told : rl::test_suite<told, 2> {
+struct woken : rl::test_suite<woken, 2> {
     note it;
     guarded<int> message = 0;
 
@@ -54,8 +54,8 @@ struct told : rl::test_suite<told, 2> {
 
     void thread(unsigned me) {
         if (me == 0) {
-            const bool was_told = it.sleep(never);
-            RL_ASSERT(was_told && message == 1);
+            const bool was_woken = it.sleep(never);
+            RL_ASSERT(was_woken && message == 1);
         } else {
             message = 1;
             it.wake();
@@ -77,8 +77,8 @@ struct twice : rl::test_suite<twice, 3> {
             RL_ASSERT(message[0] == 1);
             it.reset();
             second.store(1, release);
-            const bool was_told = it.sleep(never);
-            RL_ASSERT(was_told && message[1] == 1);
+            const bool was_woken = it.sleep(never);
+            RL_ASSERT(was_woken && message[1] == 1);
         } else if (me == 1) {
             message[0] = 1;
             it.wake();
@@ -104,8 +104,8 @@ struct timed : rl::test_suite<timed, 2> {
         if (me == 0) {
             if (!it.sleep(1)) {
                 if (listed.exchange(0, acq_rel) != 0) return;
-                const bool was_told = it.sleep(never);
-                RL_ASSERT(was_told);
+                const bool was_woken = it.sleep(never);
+                RL_ASSERT(was_woken);
             }
             RL_ASSERT(message == 1);
         } else if (listed.exchange(0, acq_rel) != 0) {
@@ -124,8 +124,8 @@ struct naps : rl::test_suite<naps, 2> {
 
     void thread(unsigned me) {
         if (me == 0) {
-            const bool was_told = it.sleep(1) || it.sleep(1) || it.sleep(never);
-            RL_ASSERT(was_told && message == 1);
+            const bool was_woken = it.sleep(1) || it.sleep(1) || it.sleep(never);
+            RL_ASSERT(was_woken && message == 1);
         } else {
             message = 1;
             it.wake();
@@ -152,10 +152,10 @@ struct elsewhere : rl::test_suite<elsewhere, 2> {
 
     void thread(unsigned me) {
         if (me == 0) {
-            bool was_told = false;
-            for (int i = 0; i < 2 && !was_told; ++i) was_told = poll();
-            if (!was_told) was_told = it.sleep(never);
-            RL_ASSERT(was_told && message == 1);
+            bool was_woken = false;
+            for (int i = 0; i < 2 && !was_woken; ++i) was_woken = poll();
+            if (!was_woken) was_woken = it.sleep(never);
+            RL_ASSERT(was_woken && message == 1);
         } else {
             message = 1;
             if (it.notify()) fetched.store(1, release);
@@ -166,7 +166,7 @@ struct elsewhere : rl::test_suite<elsewhere, 2> {
 }  // namespace
 
 int main() {
-    const bool ok = check<told>("one wake, one sleep", all) &&                  //
+    const bool ok = check<woken>("one wake, one sleep", all) &&                  //
                     check<timed>("a sleep with a deadline", all) &&             //
                     check<naps>("naps, then sleep", all) &&                     //
                     check<elsewhere>("a sleep elsewhere", all) &&               //

@@ -36,7 +36,7 @@
 /* spin: mutant_left_without_look  expect=fail pan="-E -m200000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNREADY=1 -DNOUT=1 -DMUTANT_LEFT_WITHOUT_LOOK" */
 /* spin: mutant_no_nudge           expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1 -DMUTANT_NO_NUDGE" */
 /* spin: mutant_shared_next_p      expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DNREADY=1 -DMUTANT_SHARED_NEXT_P" */
-/* spin: mutant_told_too_early     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DMUTANT_TOLD_TOO_EARLY" */
+/* spin: mutant_notified_too_early     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DMUTANT_NOTIFIED_TOO_EARLY" */
 /* spin: mutant_no_look            expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_NO_LOOK" */
 /* spin: mutant_sleepers expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DNM=2 -DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_SLEEPERS" */
 /* spin: mutant_taken_for_others   expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_TAKEN_FOR_OTHERS" */
@@ -89,7 +89,7 @@ byte idle_ps = 0, spinning = 0, sentinel = NONE, unavailable = 0, made = 1;
 /* ---- Ms. M 0 is the pinned one. */
 bool pinned = true;                 /* M 0 still is */
 bool naps = false;                  /* M 0 keeps a P of which it may run nothing: no thread is available */
-bool unborn[NM], ended[NM], told[NM], timed[NM], computes[NM];
+bool unborn[NM], ended[NM], notified[NM], timed[NM], computes[NM];
 byte p_of[NM], next_p[NM], next_g[NM];
 
 #define LOCK !lock -> lock = true
@@ -154,7 +154,7 @@ inline wake_one(from_outside) {
         UNLOCK
     };
     if
-    :: m < NM -> atomic { assert(next_p[m] == NONE); next_p[m] = p }; told[m] = true
+    :: m < NM -> atomic { assert(next_p[m] == NONE); next_p[m] = p }; notified[m] = true
     :: m == FAILED ->
            atomic { LOCK;
                m = (listed[0] -> 0 : NONE);
@@ -164,7 +164,7 @@ inline wake_one(from_outside) {
                if :: m == 0 -> take_off_list(0); PUBLISH_WANTED :: else fi;
                UNLOCK
            };
-           if :: m == 0 -> told[0] = true :: else fi
+           if :: m == 0 -> notified[0] = true :: else fi
     :: else
     fi;
     m = NONE; p = NONE
@@ -280,13 +280,13 @@ on_the_list:
 
 asleep_now:
     if
-    :: told[me] -> goto awake
-    :: timed[me] && !told[me]
+    :: notified[me] -> goto awake
+    :: timed[me] && !notified[me]
     fi;
 progress_alarm:
     atomic { LOCK; timed[me] = false };
     if
-    :: atomic { !listed[me] -> UNLOCK }; told[me]; goto awake
+    :: atomic { !listed[me] -> UNLOCK }; notified[me]; goto awake
     :: else
     fi;
     atomic { take_off_list(me); if :: far = true :: far = false fi };
@@ -300,7 +300,7 @@ handed:     /* Another M must search in place of this one. */
 
 awake:
     atomic {
-        told[me] = false; timed[me] = false; far = false;
+        notified[me] = false; timed[me] = false; far = false;
         if
         :: next_p[me] == NONE && stopping -> goto over
         :: next_p[me] == NONE && !stopping -> assert(me == 0); goto park_m    /* nudged */
@@ -340,8 +340,8 @@ found:
         if
         :: m < NM ->
                assert(next_p[m] == NONE);
-#ifdef MUTANT_TOLD_TOO_EARLY
-               told[m] = asleep; asleep = false;
+#ifdef MUTANT_NOTIFIED_TOO_EARLY
+               notified[m] = asleep; asleep = false;
                p = p_of[me]; p_of[me] = NONE;
 #else
                next_p[m] = p_of[me]; next_g[m] = what; p_of[me] = NONE;
@@ -355,10 +355,10 @@ found:
     :: m == FAILED -> m = NONE; asleep = false; goto refused
     :: else
     fi;
-#ifdef MUTANT_TOLD_TOO_EARLY
+#ifdef MUTANT_NOTIFIED_TOO_EARLY
     next_g[m] = what; next_p[m] = p; p = NONE;
 #endif
-    if :: asleep -> told[m] = true; asleep = false :: else fi;
+    if :: asleep -> notified[m] = true; asleep = false :: else fi;
     m = NONE; what = NOTHING;
 #ifdef MUTANT_NO_LOOK
     asleep = true;
@@ -448,7 +448,7 @@ progress_retire:
         UNLOCK
     };
     if :: m == FAILED -> m = NONE; goto retire :: else fi;
-    told[m] = true; m = NONE;
+    notified[m] = true; m = NONE;
 #ifndef MUTANT_RETIRED_UNSEEN
     after_push()    /* the M that was to search may be the one that has the P now, and this one does not go idle */
 #endif
@@ -483,9 +483,9 @@ proctype stop() {
         do
         :: n < NM ->
 #ifdef MUTANT_STOP_FORGETS
-               if :: listed[n] && !(n == 0 && pinned) -> take_off_list(n); told[n] = true :: else fi;
+               if :: listed[n] && !(n == 0 && pinned) -> take_off_list(n); notified[n] = true :: else fi;
 #else
-               if :: listed[n] -> take_off_list(n); told[n] = true :: else fi;
+               if :: listed[n] -> take_off_list(n); notified[n] = true :: else fi;
 #endif
                n++
         :: else -> break

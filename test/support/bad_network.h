@@ -309,7 +309,7 @@ void deadlines_cut_what_has_fallen_silent() {
 
 // Silent from the first byte, so a handshake must time out too.
 template <typename Over>
-void deadlines_cut_who_never_hears_anything() {
+void deadlines_end_streams_without_an_answer() {
     bad_link<Over> link(fault_plan{.up = {.after = 0, .then = fate::swallow}, .down = {}});
     two<Over> t = link.connect();
     for (int i = 0; i < 2; ++i) {
@@ -329,7 +329,7 @@ void deadlines_cut_who_never_hears_anything() {
 // close() wakes all waiters of a connection exactly once, with errc::closed. park(n, f): f() makes
 // n calls wait.
 template <typename Over, typename Park>
-void a_close_wakes_all_who_wait_in_silence(runtime& rt, Park park) {
+void a_close_wakes_all_that_wait_for_an_answer(runtime& rt, Park park) {
     constexpr int readers = 3;
     constexpr int writers = 3;
     bad_link<Over> link(fault_plan{});

@@ -133,10 +133,10 @@ TEST_P(TlsFault, ACutConnectionIsNotAnEndOfStream) { rt().run(a_connection_that_
 
 TEST_P(TlsFault, DeadlinesEndCallsOnASilentConnection) { rt().run(deadlines_cut_what_has_fallen_silent<bad_tls>); }
 
-TEST_P(TlsFault, DeadlinesEndAHandshakeWithoutAnAnswer) { rt().run(deadlines_cut_who_never_hears_anything<bad_tls>); }
+TEST_P(TlsFault, DeadlinesEndAHandshakeWithoutAnAnswer) { rt().run(deadlines_end_streams_without_an_answer<bad_tls>); }
 
 TEST_P(TlsFault, ACloseWakesAllWaitersOfASilentConnection) {
-    a_close_wakes_all_who_wait_in_silence<bad_tls>(rt(), [&](uint64_t n, auto f) { park(n, f); });
+    a_close_wakes_all_that_wait_for_an_answer<bad_tls>(rt(), [&](uint64_t n, auto f) { park(n, f); });
 }
 
 TEST_P(TlsFault, APartitionThatHealsLosesNothing) { rt().run(a_partition_that_heals_loses_nothing<bad_tls>); }
