@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <weft/observe/recorder.h>
 #include <weft/runtime.h>
@@ -22,6 +23,10 @@ struct access {
     }
 
     [[nodiscard]] static const std::shared_ptr<session>& session_of(const recorder& r) noexcept { return r.session_; }
+
+    [[nodiscard]] static recording recording_of(std::shared_ptr<const recorded> content) noexcept {
+        return recording(std::move(content));
+    }
 
     [[nodiscard]] static const recorded& content_of(const recording& r) noexcept { return *r.recorded_; }
 };

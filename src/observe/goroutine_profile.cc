@@ -1,6 +1,7 @@
 // goroutine_profile.cc: the stacks of all green threads, in the format of pprof.
 //
 // Green threads with the same stack, state, name, labels and start place are one sample.
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -120,6 +121,17 @@ profile goroutine_profile(const runtime& of) {
     collected_gs all;
     {
         const weft::detail::runtime_use s = detail::access::of(of, "weft: a goroutine profile was taken of");
+        weft::detail::for_each_g(*s, &collected_gs::add, &all);
+    }
+    return encode(all, unix_ns);
+}
+
+std::optional<profile> detail::goroutine_profile_of(const subject& of) {
+    const int64_t unix_ns = detail::unix_ns();
+    collected_gs all;
+    {
+        const pinned_subject s = of.use();
+        if (!s) return std::nullopt;
         weft::detail::for_each_g(*s, &collected_gs::add, &all);
     }
     return encode(all, unix_ns);

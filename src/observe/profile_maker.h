@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <weft/observe/profile.h>
 
+#include "observe/subject.h"
 #include "observe/timeline.h"
 
 namespace weft::observe {
@@ -20,6 +22,9 @@ struct profile_maker {
 };
 
 namespace detail {
+
+// As goroutine_profile(). None: the runtime is stopped.
+[[nodiscard]] std::optional<profile> goroutine_profile_of(const subject& of);
 
 [[nodiscard]] inline int64_t unix_ns() noexcept {
     std::timespec now{};

@@ -27,6 +27,7 @@
 #include <weft/observe/page.h>
 #include <weft/weft.h>
 
+#include "support/build.h"
 #include "support/eventually.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
@@ -356,6 +357,43 @@ TEST_F(Page, MakesARecordingIfAllowed) {
     EXPECT_EQ(status_of(answer), 200);
     EXPECT_TRUE(has(answer, "Content-Disposition: attachment; filename="));
     EXPECT_TRUE(has(unpacked(body_of(answer)), "works"));
+}
+
+TEST_F(Page, HasProfilesUnderTheNamesThatGoUses) {
+    observe::page_options options = usual();
+    options.allow_recording = true;
+    const page p(shown, options);
+    const chan<int> never;
+    shown.go({.name = "sleeper"}, [never] { never.recv(); });
+    shown.go({.name = "ticker"}, [] {
+        for (int i = 0; i < 200; ++i) sleep_for(10ms);
+    });
+    eventually([&] { return shown.stats().waiting == 2; });
+    EXPECT_TRUE(has(body_of(ask(p, with_token("/debug/pprof/"))), "goroutine"));
+    const std::string stacks = ask(p, with_token("/debug/pprof/goroutine"));
+    EXPECT_EQ(status_of(stacks), 200);
+    EXPECT_TRUE(has(stacks, "filename=\"observe_tests.goroutine.pb\""));
+    EXPECT_TRUE(has(body_of(stacks), "sleeper"));
+    EXPECT_TRUE(has(body_of(stacks), "chan receive"));
+    const std::string waits = ask(p, with_token("/debug/pprof/block?seconds=1"));
+    EXPECT_EQ(status_of(waits), 200);
+    EXPECT_TRUE(has(body_of(waits), "ticker"));
+    EXPECT_FALSE(has(body_of(waits), "sleeper"));  // it still waits
+    EXPECT_TRUE(has(body_of(ask(p, with_token("/debug/pprof/sched?seconds=1"))), "ticker"));
+    if (!built_with_tsan) {
+        EXPECT_TRUE(has(body_of(ask(p, with_token("/debug/pprof/profile?seconds=1"))), "nanoseconds"));
+    }
+    EXPECT_EQ(status_of(ask(p, with_token("/debug/pprof/profile?seconds=0"))), 400);
+    EXPECT_EQ(status_of(ask(p, with_token("/debug/pprof/unknown"))), 404);
+    EXPECT_EQ(status_of(ask(p, "/debug/pprof/goroutine")), 401);
+    options.allow_recording = false;
+    const page reads_only(shown, options);
+    EXPECT_EQ(status_of(ask(reads_only, with_token("/debug/pprof/goroutine"))), 200);
+    for (const char* kind : {"profile", "sched", "block"}) {
+        EXPECT_EQ(status_of(ask(reads_only, with_token(std::string("/debug/pprof/") + kind + "?seconds=1"))), 403);
+    }
+    never.close();
+    shown.drain();
 }
 
 TEST_F(Page, AnswersHeadOfARecordingWithoutMakingOne) {

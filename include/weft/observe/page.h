@@ -35,7 +35,8 @@ struct page_options {
     /// listener on the network has the token, too.
     bool allow_remote = false;
 
-    /// Serve /recording: the program then records, for the time that the request asks for.
+    /// Serve /recording, and profiles other than the stacks of green threads: the program then
+    /// records, or is sampled, for the time that the request asks for.
     bool allow_recording = false;
 
     /// What requests must present; 16 to 128 letters, digits, - and _. Empty: 128 random bits.

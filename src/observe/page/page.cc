@@ -1,8 +1,8 @@
 // page.cc: see weft/observe/page.h.
 //
 // A runtime with one P of its own runs everything here. A green thread accepts connections, and
-// each connection has one. One dump and one recording is made at a time; other requests for them
-// are refused. The state is read at most once in state_every_ns, however many clients ask for it. A
+// each connection has one. One dump and one recording or profile is made at a time; other requests
+// for them are refused. The state is read at most once in state_every_ns, however many clients ask for it. A
 // request pins the observed runtime only while it reads it, not while it waits.
 #include <sys/socket.h>
 
@@ -21,17 +21,20 @@
 #include <weft/net/tcp.h>
 #include <weft/observe/metrics.h>
 #include <weft/observe/page.h>
+#include <weft/observe/profile.h>
 #include <weft/semaphore.h>
 #include <weft/time.h>
 
 #include "debug/dump.h"
 #include "debug/stats.h"
+#include "observe/access.h"
 #include "observe/exporters.h"
 #include "observe/metrics_text.h"
 #include "observe/page/access_rules.h"
 #include "observe/page/http.h"
 #include "observe/page/memory_file.h"
 #include "observe/page/page_html.h"
+#include "observe/profile_maker.h"
 #include "observe/session.h"
 #include "observe/state.h"
 #include "observe/subject.h"
@@ -52,7 +55,14 @@ constexpr int64_t state_every_ns = 200'000'000;
 constexpr unsigned refusals_max = 32;  // connections that are told that there are too many
 constexpr std::size_t ring_bytes = std::size_t{6} * 1024 * 1024;
 constexpr int recording_seconds = 5;
-constexpr int recording_seconds_max = 60;
+constexpr int profile_seconds = 30;  // as in Go
+constexpr int seconds_max = 60;
+constexpr std::string_view profiles_path = "/debug/pprof/";  // as in Go, for tools that append names
+constexpr std::string_view profiles =
+    "goroutine  the stacks of all green threads\n"
+    "profile    CPU time, during ?seconds= (30)\n"
+    "sched      how long green threads were runnable before they ran, during ?seconds= (30)\n"
+    "block      how long green threads waited, during ?seconds= (30)";
 
 struct target {
     std::string_view path;
@@ -122,6 +132,27 @@ response page_response() {
     return answer;
 }
 
+response attachment(const std::string& name) {
+    response answer;
+    answer.type = "application/octet-stream";
+    answer.fields.emplace_back("Content-Disposition", "attachment; filename=\"" + name + "\"");
+    return answer;
+}
+
+response not_allowed() { return plain(http::status::forbidden, "page_options::allow_recording is not set"); }
+
+response bad_duration() { return plain(http::status::bad_request, "seconds is a number from 1 to 60"); }
+
+// The seconds that a query asks for. None: they are no number in the range.
+std::optional<std::chrono::seconds> duration_in(std::string_view query, int usual) {
+    const std::string text(detail::value_in_query(query, "seconds"));
+    if (text.empty()) return std::chrono::seconds(usual);
+    char* end = nullptr;
+    const long seconds = std::strtol(text.c_str(), &end, 10);
+    if (*end != '\0' || text.size() > 2 || seconds < 1 || seconds > seconds_max) return std::nullopt;
+    return std::chrono::seconds(seconds);
+}
+
 response gone() {
     return plain(
         http::status::gone,
@@ -163,6 +194,9 @@ struct page::state {
     [[nodiscard]] response state_response();
     [[nodiscard]] response stacks_response(const target& to);
     [[nodiscard]] response recording_response(const request& asked, const target& to);
+    [[nodiscard]] response profile_response(const request& asked, const target& to);
+    [[nodiscard]] std::optional<profile> make_profile(std::string_view kind, std::chrono::seconds duration) const;
+    [[nodiscard]] std::shared_ptr<const detail::recorded> record(std::chrono::seconds duration) const;
 
     page_options options;
     detail::subject subject;
@@ -266,7 +300,8 @@ response page::state::answer(const request& asked, const net::endpoint& peer) {
     if (to.path == "/api/state") return state_response();
     if (to.path == "/stacks") return stacks_response(to);
     if (to.path == "/recording") return recording_response(asked, to);
-    return plain(http::status::not_found, "there are /, /metrics, /api/state, /stacks and /recording");
+    if (to.path.starts_with(profiles_path)) return profile_response(asked, to);
+    return plain(http::status::not_found, "there are /, /metrics, /api/state, /stacks, /recording and /debug/pprof/");
 }
 
 response page::state::metrics_response() const {
@@ -317,29 +352,49 @@ response page::state::stacks_response(const target& to) {
     return answer;
 }
 
+std::shared_ptr<const detail::recorded> page::state::record(std::chrono::seconds duration) const {
+    const detail::session events(subject.source(), {.bytes_per_thread = ring_bytes});
+    weft::sleep_for(duration);
+    return events.snapshot(duration);
+}
+
 response page::state::recording_response(const request& asked, const target& to) {
-    if (!options.allow_recording) {
-        return plain(http::status::forbidden, "page_options::allow_recording is not set");
-    }
-    int seconds = recording_seconds;
-    if (const std::string text(detail::value_in_query(to.query, "seconds")); !text.empty()) {
-        char* end = nullptr;
-        seconds = static_cast<int>(std::strtol(text.c_str(), &end, 10));
-        if (*end != '\0' || text.size() > 2 || seconds < 1 || seconds > recording_seconds_max) {
-            return plain(http::status::bad_request, "seconds is a number from 1 to 60");
-        }
-    }
-    response answer;
-    answer.type = "application/octet-stream";
-    answer.fields.emplace_back("Content-Disposition", "attachment; filename=\"" + name_of_program() + ".pftrace\"");
+    if (!options.allow_recording) return not_allowed();
+    const std::optional<std::chrono::seconds> duration = duration_in(to.query, recording_seconds);
+    if (!duration) return bad_duration();
+    response answer = attachment(name_of_program() + ".pftrace");
     if (asked.method() == http::verb::head) return answer;
     const std::unique_lock hold(records, std::try_to_lock);
     if (!hold.owns_lock()) return plain(http::status::service_unavailable, "another recording is being made");
     answer.file.emplace();
-    const detail::session events(subject.source(), {.bytes_per_thread = ring_bytes});
-    weft::sleep_for(std::chrono::seconds(seconds));
-    detail::write_perfetto(*events.snapshot(std::chrono::seconds(seconds)), answer.file->path());
+    detail::write_perfetto(*record(*duration), answer.file->path());
     return answer;
+}
+
+response page::state::profile_response(const request& asked, const target& to) {
+    const std::string_view kind = to.path.substr(profiles_path.size());
+    if (kind.empty()) return plain(http::status::ok, profiles);
+    const bool takes_time = kind == "profile" || kind == "sched" || kind == "block";
+    if (!takes_time && kind != "goroutine") return plain(http::status::not_found, profiles);
+    if (takes_time && !options.allow_recording) return not_allowed();
+    const std::optional<std::chrono::seconds> duration = duration_in(to.query, profile_seconds);
+    if (!duration) return bad_duration();
+    response answer = attachment(name_of_program() + "." + std::string(kind) + ".pb");
+    if (asked.method() == http::verb::head) return answer;
+    const std::unique_lock hold(takes_time ? records : dumps, std::try_to_lock);
+    if (!hold.owns_lock()) return plain(http::status::service_unavailable, "another one is being made");
+    const std::optional<profile> made = make_profile(kind, *duration);
+    if (!made) return gone();
+    answer.body = made->bytes();
+    return answer;
+}
+
+// None: the runtime is stopped.
+std::optional<profile> page::state::make_profile(std::string_view kind, std::chrono::seconds duration) const {
+    if (kind == "goroutine") return detail::goroutine_profile_of(subject);
+    if (kind == "profile") return cpu_profile(duration);
+    const recording r = detail::access::recording_of(record(duration));
+    return kind == "sched" ? scheduling_profile(r) : blocking_profile(r);
 }
 
 page::page(const page_options& options) : state_(std::make_unique<state>(detail::subject(), options)) {}
