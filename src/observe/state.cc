@@ -6,6 +6,8 @@
 #include <span>
 #include <unordered_map>
 
+#include <weft/detail/wait.h>
+
 #include "debug/g_snapshot.h"
 #include "debug/stats.h"
 #include "os/os.h"
@@ -38,6 +40,27 @@ std::size_t kind_of(g_state state, wait_reason reason) noexcept {
 const char* text_of(std::size_t kind) noexcept {
     return kind < first_state ? weft::detail::text(static_cast<wait_reason>(kind))
                               : weft::detail::text(static_cast<g_state>(kind - first_state));
+}
+
+// Several green threads may wait for the same object, and only another one ends that.
+bool is_for_object(wait_reason reason) noexcept {
+    switch (reason) {
+        case wait_reason::none:
+        case wait_reason::chan_receive_nil:
+        case wait_reason::chan_send_nil:
+        case wait_reason::sleep:
+        case wait_reason::start:
+        case wait_reason::select_no_cases:
+        case wait_reason::timer:
+        case wait_reason::fd_readable:
+        case wait_reason::fd_writable:
+        case wait_reason::select_fd:
+        case wait_reason::file_operation:
+        case wait_reason::process_end:
+            return false;
+        default:
+            return true;
+    }
 }
 
 using counts = uint32_t[kinds];
@@ -101,6 +124,7 @@ class pass {
 public:
     pass(weft::detail::scheduler& s, runtime_state& into) : s_(s), into_(into) {
         stacks_every_ = std::max<uint64_t>(1, into.stats.live / runtime_state::stacks_measured);
+        waits_every_ = 1 + into.stats.live / runtime_state::waits_read;
     }
 
     void run() {
@@ -111,6 +135,7 @@ public:
         into_.states = named(states_);
         show_sites();
         show_labels();
+        show_objects();
         measure_stacks();
     }
 
@@ -124,6 +149,9 @@ private:
             ++group.count;
             group.one = &g;
             group.site = key_of(seen_.who.where);
+        }
+        if (seen_.state == g_state::waiting && is_for_object(seen_.reason) && waits_++ % waits_every_ == 0) {
+            waiters_.push_back(&g);
         }
         if (!seen_.has_stack) return;
         const bool is_next = into_.stacks.bound++ % stacks_every_ == 0;
@@ -247,6 +275,77 @@ private:
         return (g.traits & weft::detail::trait::labelled) != 0 && g.labels == block;
     }
 
+    void show_objects() {
+        std::unordered_map<const void*, object_group> objects;
+        for (std::size_t i = 0; i < waiters_.size(); i += batch) {
+            add_objects(std::span(waiters_).subspan(i, std::min(batch, waiters_.size() - i)), objects);
+        }
+        into_.objects_are_estimates = waits_every_ != 1;
+        for (const auto& [address, group] : objects) {
+            if (group.waiters < 2) continue;
+            const auto most =
+                static_cast<std::size_t>(std::max_element(group.reasons, group.reasons + kinds) - group.reasons);
+            const int64_t oldest_ns =
+                group.oldest_since_ns == 0 ? -1 : std::max<int64_t>(0, into_.now_ns - group.oldest_since_ns);
+            into_.objects.push_back({address, text_of(most), group.waiters * waits_every_, oldest_ns, group.where});
+        }
+        std::sort(into_.objects.begin(), into_.objects.end(), [](const object_state& a, const object_state& b) {
+            return a.waiters != b.waiters ? a.waiters > b.waiters : a.address < b.address;
+        });
+        into_.objects.resize(std::min(into_.objects.size(), runtime_state::objects_shown));
+    }
+
+    struct object_group {
+        uint64_t waiters = 0;
+        int64_t oldest_since_ns = 0;  // 0: unknown
+        source_location where;
+        counts reasons = {};
+    };
+
+    // For what a frozen G waits. A select counts for each of its cases.
+    struct wait_seen {
+        static constexpr std::size_t cases_most = 8;
+
+        wait_reason reason = wait_reason::none;
+        int64_t since_ns = 0;
+        source_location where;
+        std::size_t count = 0;
+        const void* objects[cases_most];
+
+        WEFT_NO_SANITIZE void take(const G& g) noexcept {
+            if (g.state.load(acquire) != g_state::waiting) return;  // pairs with set_state
+            reason = g.reason;
+            since_ns = g.since_ns;
+            where = g.where;
+            if (!is_for_object(reason)) return;
+            const weft::detail::waiter* w = g.waiting;
+            while (w != nullptr && count < cases_most) {
+                const weft::detail::guarded_word* lock = w->lock;
+                if (lock != nullptr) objects[count++] = lock;
+                const weft::detail::claim_word* claim = w->claim;
+                w = claim == nullptr ? nullptr : w->also;
+            }
+        }
+    };
+
+    static void add_objects(std::span<G* const> gs, std::unordered_map<const void*, object_group>& objects) {
+        wait_seen seen[batch];
+        {
+            const weft::detail::frozen still(gs.data(), static_cast<uint32_t>(gs.size()));
+            for (std::size_t i = 0; i < gs.size(); ++i) seen[i].take(*gs[i]);
+        }
+        for (std::size_t i = 0; i < gs.size(); ++i) {
+            for (std::size_t k = 0; k < seen[i].count; ++k) add_wait(seen[i], objects[seen[i].objects[k]]);
+        }
+    }
+
+    static void add_wait(const wait_seen& seen, object_group& to) {
+        if (to.waiters++ == 0) to.where = seen.where;
+        ++to.reasons[kind_of(g_state::waiting, seen.reason)];
+        const int64_t since_ns = seen.since_ns;
+        if (since_ns != 0 && (to.oldest_since_ns == 0 || since_ns < to.oldest_since_ns)) to.oldest_since_ns = since_ns;
+    }
+
     void measure_stacks() {
         std::size_t sum = 0;
         for (std::size_t i = 0; i < sample_.size(); i += batch) {
@@ -282,6 +381,9 @@ private:
     std::unordered_map<const label_block*, label_group> labels_;
     std::vector<G*> sample_;
     uint64_t stacks_every_ = 1;
+    std::vector<G*> waiters_;  // a sample
+    uint64_t waits_ = 0;
+    uint64_t waits_every_ = 1;
 };
 
 // A G on an M, read while the list of Ms does not change.

@@ -2,7 +2,8 @@
 // state, by the place where they were started, and by labels.
 //
 // One pass over all Gs reads no stacks, and freezes none. After it, at most labels_read Gs are
-// frozen, to read their labels, and stacks_measured, to measure their stacks. So the time is that
+// frozen, to read their labels, waits_read, to read for what they wait, and stacks_measured, to
+// measure their stacks. So the time is that
 // of reading the memory of the Gs (see docs/page.md).
 //
 // Nothing is stopped: each figure is right, but not all are of the same instant.
@@ -63,6 +64,15 @@ struct label_state {
     uint64_t count = 0;
 };
 
+// A channel, a mutex, or another object for which green threads wait.
+struct object_state {
+    const void* address;  // of its lock, as in recordings and reports of deadlocks
+    const char* what;     // the wait reason of most of them
+    uint64_t waiters = 0;
+    int64_t oldest_ns = -1;  // the longest of the waits that were read; -1: unknown
+    source_location where;   // where one of the waiters was started
+};
+
 struct stack_state {
     uint64_t bound = 0;               // green threads that have one
     std::size_t measured = 0;         // of these
@@ -74,6 +84,8 @@ struct runtime_state {
     static constexpr std::size_t sites_shown = 200;
     static constexpr std::size_t labels_shown = 50;
     static constexpr std::size_t labels_read = 2048;
+    static constexpr std::size_t objects_shown = 20;
+    static constexpr std::size_t waits_read = 1024;
     static constexpr std::size_t stacks_measured = 64;
     static constexpr std::size_t without_p_shown = 64;
 
@@ -91,6 +103,8 @@ struct runtime_state {
     std::vector<label_state> labels;
     std::size_t labels_left_out = 0;
     bool labels_are_estimates = false;
+    std::vector<object_state> objects;   // those with more than one waiter
+    bool objects_are_estimates = false;  // a sample of the waits was read
 };
 
 // Throws std::bad_alloc.

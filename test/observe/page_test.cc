@@ -319,7 +319,7 @@ TEST_F(Page, ShowsGroupsOfGreenThreads) {
     EXPECT_TRUE(has(state, "\"count\":3,\"oldest_ns\":")) << state;  // they have different names
     EXPECT_FALSE(has(state, "\"name\":\"n0\"")) << state;
     EXPECT_TRUE(has(
-        state, R"("labels":[{"text":"tenant=\"acme\"","count":5}],"labels_left_out":0,"labels_are_estimates":false})"))
+        state, R"("labels":[{"text":"tenant=\"acme\"","count":5}],"labels_left_out":0,"labels_are_estimates":false,)"))
         << state;
     EXPECT_TRUE(has(state, "page_test.cc")) << state;
     EXPECT_TRUE(has(state, "\"in_call\":true")) << state;
@@ -340,6 +340,42 @@ TEST_F(Page, EstimatesTheNumbersOfManyLabels) {
     EXPECT_TRUE(has(state, R"("labels":[{"text":"kind=many","count":3000},{"text":"kind=few","count":3}],)")) << state;
     EXPECT_TRUE(has(state, R"("labels_are_estimates":true)")) << state;
     never.close();
+    shown.drain();
+}
+
+TEST_F(Page, ListsObjectsWithTheMostWaiters) {
+    const page p(shown, usual());
+    const chan<int> crowded;
+    const chan<int> alone;
+    mutex m;
+    m.lock();
+    for (int i = 0; i < 5; ++i) shown.go([crowded] { crowded.recv(); });
+    for (int i = 0; i < 2; ++i) shown.go([&m] { const std::lock_guard held(m); });
+    shown.go([alone, crowded] { static_cast<void>(select(recv_case(alone), recv_case(crowded))); });
+    eventually([&] { return shown.stats().waiting == 8; });
+    const std::string state = body_of(ask(p, with_token("/api/state")));
+    const std::size_t first = state.find(R"("what":"chan receive","waiters":6,)");
+    const std::size_t second = state.find(R"("what":"mutex lock","waiters":2,)");
+    EXPECT_NE(first, std::string::npos) << state;
+    EXPECT_NE(second, std::string::npos) << state;
+    EXPECT_LT(first, second);
+    EXPECT_FALSE(has(state, R"("waiters":1,)")) << state;
+    EXPECT_TRUE(has(state, R"("objects_are_estimates":false)")) << state;
+    crowded.close();
+    alone.close();
+    m.unlock();
+    shown.drain();
+}
+
+TEST_F(Page, EstimatesTheWaitersOfManyGreenThreads) {
+    const page p(shown, usual());
+    const chan<int> crowded;
+    for (int i = 0; i < 5000; ++i) shown.go([crowded] { crowded.recv(); });
+    eventually([&] { return shown.stats().waiting == 5000; });
+    const std::string state = body_of(ask(p, with_token("/api/state")));
+    EXPECT_TRUE(has(state, R"("waiters":5000,)")) << state;  // each fifth was read
+    EXPECT_TRUE(has(state, R"("objects_are_estimates":true)")) << state;
+    crowded.close();
     shown.drain();
 }
 
