@@ -73,8 +73,8 @@ bool read_live(const weft::detail::G& g, live_g& into) noexcept {
     return true;
 }
 
-// Reads the labels of the G at labelled[i], if it is still all[i]. A G that runs may drop its labels
-// at any time, unless it is frozen.
+// Reads the labels of the G at labelled[i], if it is still all[i]. A G that runs may drop its
+// labels at any time, unless it is frozen.
 void add_labels(std::vector<live_g>& all, const std::vector<std::pair<std::size_t, weft::detail::G*>>& labelled) {
     constexpr std::size_t at_once = 64;
     weft::detail::G* gs[at_once];

@@ -237,7 +237,8 @@ private:
     std::unordered_map<uint64_t, std::unique_ptr<track>> tracks_;
     std::vector<uint64_t> order_;
     std::vector<thread_state> threads_;
-    // A G whose first event is that it wakes another one ran before that, unless others were left out.
+    // A G whose first event is that it wakes another one ran before that, unless others were left
+    // out.
     const life waker_was_ = r_.is_filtered ? life::unknown : life::running;
     std::unordered_multimap<uint64_t, std::size_t> threads_of_ms_;  // indices of threads_, by M
     std::unordered_map<uint64_t, uint64_t> delays_;                 // by M

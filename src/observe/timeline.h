@@ -82,8 +82,8 @@ public:
     virtual void end_region(int64_t ns, const track& g) = 0;
     virtual void counter(int64_t ns, uint32_t thread, const char* name, double value) = 0;
     virtual void log(int64_t ns, const track* g, uint32_t thread, const std::string& text) = 0;
-    // Events of an M: p_taken, p_given, steal, poll, timers, sleep; and cpu_delay, with the increase
-    // since its last one as argument.
+    // Events of an M: p_taken, p_given, steal, poll, timers, sleep; and cpu_delay, with the
+    // increase since its last one as argument.
     virtual void thread_event(const step& s) = 0;
 };
 

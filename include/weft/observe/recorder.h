@@ -64,8 +64,8 @@ public:
     /// The same without the other green threads. Wake-ups by these stay, and what OS threads do.
     [[nodiscard]] recording only(const green_thread_filter& filter) const;
 
-    /// Text: where time went, by the place where green threads were started, and by label; waits; the
-    /// longest delays, and what ran meanwhile; regions. About 0.1 us per event.
+    /// Text: where time went, by the place where green threads were started, and by label; waits;
+    /// the longest delays, and what ran meanwhile; regions. About 0.1 us per event.
     [[nodiscard]] std::string summary() const;
 
     /// Text: what the longest region of this name waited for, and what those did meanwhile that it
