@@ -77,13 +77,22 @@ void count_live(const scheduler& s, stats_snapshot& all) noexcept {
 
 }  // namespace
 
-latency_histogram latency_of(const scheduler& s) noexcept {
+namespace {
+
+template <typename Counters>
+latency_histogram sum_of(const scheduler& s, Counters P::* of) noexcept {
     latency_histogram all;
     for (uint32_t i = 0; i < s.ps.made(); ++i) {
-        for (std::size_t b = 0; b < latency_histogram::buckets; ++b) all.counts[b] += s.ps[i].latency[b].get();
+        for (std::size_t b = 0; b < latency_histogram::buckets; ++b) all.counts[b] += (s.ps[i].*of)[b].get();
     }
     return all;
 }
+
+}  // namespace
+
+latency_histogram latency_of(const scheduler& s) noexcept { return sum_of(s, &P::latency); }
+
+latency_histogram timer_lateness_of(const scheduler& s) noexcept { return sum_of(s, &P::timer_lateness); }
 
 std::size_t procs_of(const scheduler& s, proc_snapshot* all, std::size_t count) noexcept {
     for (uint32_t i = 0; i < s.ps.in_use() && i < count; ++i) {
@@ -162,6 +171,8 @@ T of_callers(F&& of, const T& if_none) noexcept {
 }
 
 }  // namespace
+
+latency_histogram timer_lateness_of_caller() noexcept { return of_callers(timer_lateness_of, latency_histogram{}); }
 
 }  // namespace detail
 

@@ -14,6 +14,9 @@
 namespace weft::observe::detail {
 
 struct access {
+    // nullptr: it is stopped.
+    [[nodiscard]] static weft::detail::runtime_use use_of(const runtime& rt) { return rt.use(); }
+
     // Keeps the runtime from being destroyed meanwhile. Throws std::logic_error, which begins with
     // `what`, if it is stopped.
     [[nodiscard]] static weft::detail::runtime_use of(const runtime& rt, const char* what) {

@@ -7,6 +7,8 @@
 
 #include <weft/observe/metrics.h>
 
+#include "debug/stats.h"
+#include "observe/access.h"
 #include "observe/metric_table.h"
 #include "observe/metrics_text.h"
 
@@ -64,9 +66,8 @@ uint64_t middle_ns(std::size_t bucket) noexcept {
 }
 
 // A bound is the start of one of the finer buckets. So a value of exactly the bound counts above.
-void add_latency(std::string& text, const latency_histogram& latency) {
-    constexpr std::string_view name = "weft_scheduling_latency_seconds";
-    begin_family(text, name, "histogram", "How long green threads were runnable before they ran, a sample");
+void add_latency(std::string& text, std::string_view name, std::string_view help, const latency_histogram& latency) {
+    begin_family(text, name, "histogram", help);
     uint64_t below = 0;
     std::size_t bucket = 0;
     for (int power = first_power; power <= last_power; ++power) {
@@ -84,34 +85,45 @@ void add_latency(std::string& text, const latency_histogram& latency) {
 
 // procs_of: as weft::stats_of_procs.
 template <typename Procs>
-std::string collect(const stats_snapshot& stats, const latency_histogram& latency, const Procs& procs_of) {
+std::string collect(const stats_snapshot& stats,
+                    const latency_histogram& latency,
+                    const latency_histogram& timer_lateness,
+                    const Procs& procs_of) {
     std::vector<proc_snapshot> procs(stats.procs);
     procs.resize(std::min(procs.size(), procs_of(procs.data(), procs.size())));
-    return metrics_text(stats, latency, procs);
+    return metrics_text(stats, latency, timer_lateness, procs);
 }
 
 }  // namespace
 
 std::string metrics_text(const stats_snapshot& stats,
                          const latency_histogram& latency,
+                         const latency_histogram& timer_lateness,
                          std::span<const proc_snapshot> procs) {
     std::string text;
     text.reserve(16 * 1024);
     add_stats(text, stats);
     add_procs(text, procs);
-    add_latency(text, latency);
+    add_latency(text, "weft_scheduling_latency_seconds",
+                "How long green threads were runnable before they ran, a sample", latency);
+    add_latency(text, "weft_timer_lateness_seconds", "How late timers fired, the first of those that fired together",
+                timer_lateness);
     return text += "# EOF\n";
 }
 
 }  // namespace detail
 
 std::string metrics() {
-    return detail::collect(stats(), scheduling_latency(),
+    return detail::collect(stats(), scheduling_latency(), weft::detail::timer_lateness_of_caller(),
                            [](proc_snapshot* all, std::size_t n) { return stats_of_procs(all, n); });
 }
 
 std::string metrics(const runtime& of) {
-    return detail::collect(of.stats(), of.scheduling_latency(),
+    latency_histogram timer_lateness;
+    if (const weft::detail::runtime_use s = detail::access::use_of(of)) {
+        timer_lateness = weft::detail::timer_lateness_of(*s);
+    }
+    return detail::collect(of.stats(), of.scheduling_latency(), timer_lateness,
                            [&](proc_snapshot* all, std::size_t n) { return of.stats_of_procs(all, n); });
 }
 

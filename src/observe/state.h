@@ -94,6 +94,7 @@ struct runtime_state {
     std::string name;
     stats_snapshot stats;
     latency_histogram latency;
+    latency_histogram timer_lateness;
     stack_state stacks;
     std::vector<proc_state> procs;
     std::vector<running_g> without_p;  // in a blocking call, or retaken

@@ -49,8 +49,8 @@ void add_procs(json_text& j, const runtime_state& state) {
     j.close(']');
 }
 
-void add_latency(json_text& j, const latency_histogram& latency) {
-    j.key("latency").open('{').member("count", latency.total());
+void add_histogram(json_text& j, const char* key, const latency_histogram& latency) {
+    j.key(key).open('{').member("count", latency.total());
     for (const auto& [name, q] : {std::pair{"p50_ns", 0.5}, {"p99_ns", 0.99}}) j.member(name, latency.quantile_ns(q));
     j.key("buckets").open('[');
     for (std::size_t b = 0; b < latency_histogram::buckets; ++b) {
@@ -105,7 +105,8 @@ std::string to_json(const runtime_state& state, std::string_view program, bool m
     j.member("now_ns", state.now_ns).member("took_ns", state.took_ns);
     add_stats(j, state.stats);
     add_procs(j, state);
-    add_latency(j, state.latency);
+    add_histogram(j, "latency", state.latency);
+    add_histogram(j, "timer_lateness", state.timer_lateness);
     add_stacks(j, state.stacks);
     add_groups(j, state);
     j.close('}');

@@ -139,6 +139,9 @@ struct alignas(2 * cache_line) P {
     // How long Gs run by g0 were runnable: weft::scheduling_latency.
     counter latency[latency_histogram::buckets];
 
+    // How late timers fired on this P: the first of those that fired together.
+    counter timer_lateness[latency_histogram::buckets];
+
     // Schedules so far. Any thread; exact for the owner only.
     [[nodiscard]] uint64_t tick() const noexcept {
         return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed_hint);

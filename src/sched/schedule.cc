@@ -83,8 +83,12 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
 
 // As fire_timers.
 uint32_t fire_due(M* m, timer_queue& q, int64_t now_ns) noexcept {
+    const int64_t due_ns = q.next_deadline();
     const uint32_t count = fire_timers(m, q, now_ns);
-    if (count != 0 && has_ring(m)) record_event(m, event_kind::timers, 0, count, 0);
+    if (count == 0) return 0;
+    m->p->timer_lateness[latency_histogram::bucket_of(static_cast<uint64_t>(std::max(now_ns - due_ns, int64_t{0})))]
+        .add();
+    if (has_ring(m)) record_event(m, event_kind::timers, 0, count, 0);
     return count;
 }
 

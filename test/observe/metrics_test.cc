@@ -1,4 +1,5 @@
 // metrics_test.cc: the text of OpenMetrics. openmetrics_check.py reads it with another parser.
+#include <chrono>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 
 namespace weft::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -42,6 +45,25 @@ TEST(Metrics, AreThoseOfTheCaller) {
     EXPECT_TRUE(has(text, "\nweft_running 1\n")) << text;
 }
 
+TEST(Metrics, TellHowLateTimersFire) {
+    runtime rt({.procs = 1});
+    EXPECT_TRUE(has(observe::metrics(rt), "\nweft_timer_lateness_seconds_count 0\n"));
+    rt.run([] {
+        for (int i = 0; i < 3; ++i) sleep_for(1ms);
+    });
+    EXPECT_TRUE(has(observe::metrics(rt), "\nweft_timer_lateness_seconds_count 3\n")) << observe::metrics(rt);
+    rt.run([] {
+        go([] { sleep_for(1ms); });
+        yield();
+        const auto end = std::chrono::steady_clock::now() + 5ms;
+        while (std::chrono::steady_clock::now() < end) {}  // the only P fires no timers
+    });
+    rt.drain();
+    const std::string text = observe::metrics(rt);
+    EXPECT_TRUE(has(text, "\nweft_timer_lateness_seconds_count 4\n")) << text;
+    EXPECT_FALSE(has(text, "\nweft_timer_lateness_seconds_bucket{le=\"0.002097152\"} 4\n")) << text;
+}
+
 TEST(Metrics, HaveAHistogramOfCumulativeBuckets) {
     latency_histogram latency;
     latency.counts[latency_histogram::bucket_of(0)] = 1;
@@ -49,7 +71,7 @@ TEST(Metrics, HaveAHistogramOfCumulativeBuckets) {
     latency.counts[latency_histogram::bucket_of(1024)] = 4;
     latency.counts[latency_histogram::bucket_of(5'000'000)] = 8;
     latency.counts[latency_histogram::buckets - 1] = 16;
-    const std::string text = observe::detail::metrics_text({}, latency, {});
+    const std::string text = observe::detail::metrics_text({}, latency, {}, {});
     const std::string name = "weft_scheduling_latency_seconds";
     EXPECT_TRUE(has(text, name + "_bucket{le=\"0.000001024\"} 3\n")) << text;
     EXPECT_TRUE(has(text, name + "_bucket{le=\"0.000002048\"} 7\n")) << text;
