@@ -116,9 +116,17 @@ def environment(observe=None):
     return chosen
 
 
+def in_turn(variants, index):
+    """The variants in another order each round, because one may profit from what runs before it."""
+    first = index % len(variants)
+    return variants[first:] + variants[:first]
+
+
 def line_of(program, workload, p, n, observe=None):
     """What the program printed, with the CPU seconds of its process as process_cpu_s."""
     command = [str(program), workload, "--p", str(p), "--n", str(n)]
+    if workload == "yield":
+        command += ["--k", "2"]
     before = run.children_cpu_seconds()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, env=environment(observe), check=False)
@@ -189,7 +197,7 @@ def compare(programs, rounds, workload, p, observers):
         variants += [(peer, observer or "none", program, observer) for observer in (None, *observers)]
     found = {(peer, name): [] for peer, name, _, _ in variants}
     for index in range(rounds):
-        for peer, name, program, observer in variants:
+        for peer, name, program, observer in in_turn(variants, index):
             line = line_of(program, workload, p, n[peer], observer)
             found[peer, name].append(1e9 * line["process_cpu_s"] / operations[peer])
         print(f"  round {index + 1}/{rounds}  {workload} P={p}: " +
@@ -206,9 +214,9 @@ def ratios(found, peer, observer, base="none"):
 
 
 def recorder(programs, rounds):
-    section = Section("The recorder, for each wait and its wake-up", "Nanoseconds of CPU time that a recorder adds. Two green threads send one value back and forth "
-                      "(two waits and two wake-ups for each round trip), or yield. Go: `trace.FlightRecorder`, or before Go 1.25 the "
-                      "execution tracer.")
+    section = Section("The recorder, for each wait and its wake-up", "Nanoseconds of CPU time that a recorder adds. Two green threads send "
+                      "one value back and forth (two waits and two wake-ups for each round trip), or yield. Go: `trace.FlightRecorder`, or before "
+                      "Go 1.25 the execution tracer.")
     for workload, p in (("pingpong", 1), ("pingpong", 2), ("yield", 1)):
         found = compare(programs, rounds, workload, p, ("recorder",))
         pairs = PAIRS_OF[workload]
@@ -218,6 +226,8 @@ def recorder(programs, rounds):
         section.add(f"{name}, P={p}", spread(added, " ns"), go, f"at most {RECORDED_PAIR_NS} ns", statistics.median(added) <= RECORDED_PAIR_NS,
                     f"{number(statistics.median(found['weft', 'none']) / pairs)} ns without; Go "
                     f"{number(statistics.median(found['go', 'none']) / pairs) if programs.go else '–'} ns")
+        if p != 1:
+            continue
         section.add(f"{name}, P={p}: `weft::observe` linked and not used", percent(ratios(found, "weft", "none", "unlinked")),
                     note=f"the bar of {OFF_PERCENT} % is checked by instructions, above")
     return section
@@ -250,7 +260,7 @@ def servers(programs, rounds):
             variants += [("go", observer, programs.go["servers"]) for observer in ("none", "recorder")]
         found = {(peer, observer): [] for peer, observer, _ in variants}
         for index in range(rounds):
-            for peer, observer, program in variants:
+            for peer, observer, program in in_turn(variants, index):
                 line = sockets.measure(program, clients[workload], row, 1, environment(None if observer == "none" else observer))
                 found[peer, observer].append(line["cpu_us"])
             print(f"  round {index + 1}/{rounds}  {name}: " + "  ".join(f"{peer}/{o} {v[-1]:.2f}" for (peer, o), v in found.items()) + " us", flush=True)
@@ -269,8 +279,8 @@ def column(lines, name):
 
 
 def exports(programs, rounds, n=MILLION):
-    section = Section("Recordings of a million events", "CPU seconds of the calling thread, and bytes for each event. Ping-pong: two green threads. Requests: four workers, "
-                      "a green thread for each request, a region, a counter, a lock, sleeps.")
+    section = Section("Recordings of a million events", "CPU seconds of the calling thread, and bytes for each event. Ping-pong: two green "
+                      "threads. Requests: four workers, a green thread for each request, a region, a counter, a lock, sleeps.")
     for workload, title in (("export_pingpong", "ping-pong"), ("export_mixed", "requests")):
         lines = [line_of(programs["observe_costs"], workload, 1, n) for _ in range(rounds)]
         million = [MILLION / line["events"] for line in lines]
@@ -280,7 +290,8 @@ def exports(programs, rounds, n=MILLION):
             go = [line_of(programs.go["costs"], workload, 1, n) for _ in range(rounds)]
             go_time = spread(column(go, "write_s"), " s")
             events_of_pair = 3
-            go_bytes = f"{number(statistics.median(column(go, 'bytes_per_pair')))} for a wait and its wake-up; weft {number(events_of_pair * lines[0]['bytes'])}"
+            of_pair = number(statistics.median(column(go, "bytes_per_pair")))
+            go_bytes = f"{of_pair} for a wait and its wake-up; weft {number(events_of_pair * lines[0]['bytes'])}"
         section.add(f"{title}: snapshot", spread(per_million("snapshot_s"), " s"))
         section.add(f"{title}: write", spread(per_million("write_s"), " s"), go_time)
         size = statistics.median(column(lines, "bytes"))
@@ -320,8 +331,8 @@ def beside(programs, rounds, workload, p):
 
 
 def dumps(programs, rounds):
-    section = Section("Dumps of 100 000 parked green threads", "Of four kinds, with stacks of 4 to 12 frames. CPU seconds, and wall time where it says so. Equal stacks are counted once; Go: `pprof` with "
-                      "`debug=1`, which does so too, and stops the world meanwhile.")
+    section = Section("Dumps of 100 000 parked green threads", "Of four kinds, with stacks of 4 to 12 frames. CPU seconds, and wall time where it "
+                      "says so. Equal stacks are counted once; Go: `pprof` with `debug=1`, which does so too, and stops the world meanwhile.")
 
     def seconds(lines, name, wall):
         return f"{spread(column(lines, name), ' s')}; wall time {number(statistics.median(column(lines, wall)))} s" if lines else "–"

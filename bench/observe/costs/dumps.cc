@@ -1,4 +1,4 @@
-// dumps.cc: reports on n parked green threads: how long they take, and by how much they delay others.
+// dumps.cc: reports on n parked green threads: how long they take, and how much they delay others.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -33,7 +33,7 @@ template <int Kind>
     return wait_below<Kind>(closed, frames - 1) + 1;
 }
 
-// n green threads that wait until this ends: of four kinds, each with its own stack and start place.
+// n green threads that wait until this ends: of four kinds, with a stack and a start place each.
 class parked_green_threads {
 public:
     explicit parked_green_threads(int64_t n) {

@@ -64,8 +64,8 @@ void pingpong(int64_t events) {
     done.wait();
 }
 
-// A pool with four workers serves requests. Each request is a green thread, has a region, takes a lock, and
-// sleeps at times; a counter follows the queue.
+// A pool with four workers serves requests. Each request is a green thread, has a region, takes a
+// lock, and sleeps at times; a counter has the number of requests.
 void serve_requests(int64_t requests) {
     weft::chan<int64_t> queue(64);
     weft::mutex lock;

@@ -1,0 +1,61 @@
+"""Tests of observe.py: what its report says, and that a missed bar fails a quick run."""
+
+import contextlib
+import io
+import unittest
+from unittest import mock
+
+import observe
+
+
+def silently(call, *arguments):
+    with contextlib.redirect_stdout(io.StringIO()):
+        return call(*arguments)
+
+
+def section(*met):
+    made = observe.Section("Title", "Some text.")
+    for value in met:
+        silently(lambda value=value: made.add("what", "5 ns", bar="at most 6 ns", met=value))
+    return made
+
+
+class ObserveTest(unittest.TestCase):
+    def test_a_spread_is_the_median_and_the_quartiles(self):
+        self.assertEqual(observe.spread([5, 1, 2, 4, 3], " ns"), "3 ns (2 to 4)")
+
+    def test_a_percentage_has_a_sign(self):
+        self.assertEqual(observe.percent([1.0, -1.0, 2.0]), "+1.0 % (+0.0 to +1.5)")
+
+    def test_variants_take_each_place_once(self):
+        orders = [observe.in_turn([1, 2, 3], index) for index in range(3)]
+        self.assertEqual([sorted(place) for place in zip(*orders)], [[1, 2, 3]] * 3)
+
+    def test_differences_are_those_of_a_round(self):
+        found = {("weft", "none"): [10, 100], ("weft", "recorder"): [13, 104]}
+        self.assertEqual(observe.differences(found, "weft", "recorder"), [3, 4])
+        self.assertEqual([round(value, 6) for value in observe.ratios(found, "weft", "recorder")], [30, 4])
+
+    def test_the_page_says_which_bars_are_missed(self):
+        text = observe.page([section(True, False, None)], [("date", "2026-01-01")])
+        rows = [line for line in text.splitlines() if line.startswith("| what")]
+        self.assertEqual([row.split("|")[-2].strip() for row in rows], ["met", "**missed**", ""])
+
+    def quick(self, *sections):
+        with mock.patch.object(observe, "off", return_value=sections[0]), mock.patch.object(observe, "sizes", return_value=sections[1]), \
+                mock.patch("sys.argv", ["observe.py", "--quick", "--build", "somewhere"]):
+            return observe.main()
+
+    def test_a_quick_run_fails_if_a_bar_is_missed(self):
+        self.assertEqual(self.quick(section(True), section(True, None)), 0)
+        self.assertEqual(self.quick(section(True), section(True, False)), 1)
+        self.assertEqual(self.quick(section(False), section(True)), 1)
+
+    def test_a_missing_program_is_named(self):
+        with mock.patch("sys.argv", ["observe.py", "--quick", "--build", "/nowhere"]), contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(observe.main(), 2)
+        self.assertIn("/nowhere/bench/weft_budget", said.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
