@@ -72,14 +72,19 @@ def run(command: list[str]) -> subprocess.CompletedProcess:
     return done
 
 
+def total_of(out: pathlib.Path) -> int:
+    """What callgrind has counted, from its file."""
+    total = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
+    if total is None:
+        fail("callgrind wrote no total")
+    return int(total.group(1))
+
+
 def instructions(binary: str, workload: str, n: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind.out"
         run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary, workload, str(n)])
-        total = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
-        if total is None:
-            fail(f"callgrind wrote no total for {workload}")
-        return int(total.group(1))
+        return total_of(out)
 
 
 def mallocs(binary: str, workload: str, n: int) -> int:

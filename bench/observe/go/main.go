@@ -112,12 +112,12 @@ func parked(n int) {
 	time.Sleep(100 * time.Millisecond) // from Done to the wait
 }
 
-func dump(to io.Writer, form int) { check(pprof.Lookup("goroutine").WriteTo(to, form)) }
+// dump writes equal stacks once, as weft::dump does.
+func dump(to io.Writer) { check(pprof.Lookup("goroutine").WriteTo(to, 1)) }
 
 func runDump(n int) (m measurement) {
 	parked(n)
-	m.timed("names", func() { dump(io.Discard, 1) })
-	m.timed("each", func() { dump(io.Discard, 2) })
+	m.timed("names", func() { dump(io.Discard) })
 	return m
 }
 
@@ -146,7 +146,7 @@ func runDumpDelays(n int) (m measurement) {
 	end := time.Now().Add(500 * time.Millisecond)
 	m.add("quiet_us", longest(func() bool { return time.Now().After(end) }))
 	go func() {
-		dump(io.Discard, 1)
+		dump(io.Discard)
 		over.Store(true)
 	}()
 	m.add("during_us", longest(over.Load))
@@ -156,7 +156,7 @@ func runDumpDelays(n int) (m measurement) {
 func runGoroutineProfile(n int) (m measurement) {
 	parked(n)
 	var whole bytes.Buffer
-	m.timed("profile", func() { dump(&whole, 0) })
+	m.timed("profile", func() { check(pprof.Lookup("goroutine").WriteTo(&whole, 0)) })
 	m.add("bytes", float64(whole.Len()))
 	return m
 }
