@@ -3,6 +3,7 @@
 
     bench/observe.py                    all of it: some 20 minutes; writes docs/observing_costs.md
     bench/observe.py --only dumps       one section; writes nothing. The sections are below
+    bench/observe.py --only dumps --add the same, into docs/observing_costs.md
     bench/observe.py --quick --build build/native
                                         what does not depend on the speed of the machine: instructions, and
                                         bytes for each event; fails if a bar is missed
@@ -259,20 +260,36 @@ def profiler(programs, rounds):
 # ---- Servers.
 
 
+def monitor_seconds(server):
+    """CPU time of the monitor of a server; 0 if it has none by this name."""
+    for thread in pathlib.Path(f"/proc/{server.pid}/task").iterdir():
+        if (thread / "comm").read_text(encoding="utf-8").strip() == "weft-sysmon":
+            return int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
+    return 0.0
+
+
 def loaded(client, row, server, address):
-    """Microseconds of CPU time for each request. On a machine that is busy elsewhere the client may find no time within so short a load."""
+    """(µs of CPU time for each request without that of the monitor, ms of the monitor for each second).
+
+    On a machine that is busy elsewhere the client may find no time within so short a load: then again.
+    """
     for attempt in range(LOAD_ATTEMPTS):
+        began, before = time.monotonic(), monitor_seconds(server)
         try:
-            return sockets.load_server(client, row, server, address, sockets.cpus_of(row.load, 1)[1])["cpu_us"]
+            line = sockets.load_server(client, row, server, address, sockets.cpus_of(row.load, 1)[1])
         except sockets.Failure:
             if attempt + 1 == LOAD_ATTEMPTS:
                 raise
+            continue
+        share = (monitor_seconds(server) - before) / (time.monotonic() - began)
+        return line["cpu_us"] - 1e6 * share * (row.load.ms / 1000) / line["requests"], 1000 * share
     raise AssertionError
 
 
 def load_in_turns(variants, rounds, row, client):
-    """{(peer, observer): [microseconds of CPU time for each request]}. All servers live until the end; one at a time is loaded."""
+    """{(peer, observer): [what loaded() returns, for each request]}, and the same of monitors. All servers live until the end."""
     found = {(peer, observer): [] for peer, observer, _ in variants}
+    monitors = {(peer, observer): [] for peer, observer, _ in variants}
     with contextlib.ExitStack() as until_end:
         started = []
         for peer, observer, program in variants:
@@ -280,10 +297,12 @@ def load_in_turns(variants, rounds, row, client):
             started.append((peer, observer, server, said["address"]))
         for index in range(rounds):
             for peer, observer, server, address in in_turn(started, index):
-                found[peer, observer].append(loaded(client, row, server, address))
+                of_request, of_monitor = loaded(client, row, server, address)
+                found[peer, observer].append(of_request)
+                monitors[peer, observer].append(of_monitor)
             print(f"  round {index + 1}/{rounds}  {row.id}: " + "  ".join(f"{peer}/{o} {v[-1]:.2f}" for (peer, o), v in found.items()) + " us",
                   flush=True)
-    return found
+    return found, monitors
 
 
 def server_instructions(program, client, observer, ms):
@@ -316,35 +335,10 @@ def count_server(section, programs, client, cpu_us):
                 met=share <= SERVER_LOSS_PERCENT, note=f"by callgrind, at {RECORDED_PAIR_NS} ns for {RECORDED_PAIR_INSTRUCTIONS} instructions")
 
 
-def monitor_ms(program, client, observer):
-    """Milliseconds of CPU time for each second that the monitor of a server takes, which has little to do."""
-    row = Row("sparse", "sparse", "echo", "echo", 0, load=Load(50, rate=2000, ms=1000))
-
-    def used(server):
-        for thread in pathlib.Path(f"/proc/{server.pid}/task").iterdir():
-            if (thread / "comm").read_text(encoding="utf-8").strip() == "weft-sysmon":
-                return int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e6
-        raise Failed("the server has no thread weft-sysmon")
-
-    with sockets.serving(str(program), row, 1, environment(observer)) as (server, said):
-        began, before = time.monotonic(), used(server)
-        loaded(client, row, server, said["address"])
-        return (used(server) - before) / (time.monotonic() - began)
-
-
-def measure_monitor(section, programs, rounds, client):
-    found = {observer: [] for observer in (None, "recorder")}
-    for _ in range(rounds):
-        for observer, values in found.items():
-            values.append(monitor_ms(programs["weft_echo_observed"], client, observer))
-    without, recorded = found.values()
-    section.add("the monitor of an echo server, CPU time for each second", f"{spread(recorded, ' ms')}; without a recorder {spread(without, ' ms')}",
-                note="it reads from the system how long threads waited for a CPU, every 10 ms")
-
-
 def servers(programs, rounds):
     section = Section("The recorder, in servers", "The server's CPU time for each request, with a recorder beside without one; in µs without one. "
-                      "Server and client have a CPU each. HTTP is loaded by wrk.")
+                      "Of weft without that of the monitor, which does not depend on the number of requests: it has a row of its own. Server and "
+                      "client have a CPU each. HTTP is loaded by wrk.")
     clients = toolchain.build_clients(["echo", "http"])
     loads = (
         ("echo-50", "echo, 50 connections, closed loop", "echo", Load(50, ms=300)),
@@ -356,14 +350,17 @@ def servers(programs, rounds):
         variants = [("weft", observer, programs[f"weft_{workload}_observed"]) for observer in ("none", "recorder")]
         if programs.go:
             variants += [("go", observer, programs.go["servers"]) for observer in ("none", "recorder")]
-        found = load_in_turns(variants, rounds if workload == "http" else SHORT_ROUNDS_FACTOR * rounds, row, clients[workload])
+        found, monitors = load_in_turns(variants, rounds if workload == "http" else SHORT_ROUNDS_FACTOR * rounds, row, clients[workload])
         loss = ratios(found, "weft", "recorder")
         section.add(title, f"{percent(loss)} of {number(statistics.median(found['weft', 'none']))} µs",
                     f"{percent(ratios(found, 'go', 'recorder'))} of {number(statistics.median(found['go', 'none']))} µs" if programs.go else "–",
                     f"at most {SERVER_LOSS_PERCENT} %", at_most(loss, SERVER_LOSS_PERCENT))
+        if name == "echo-open-50":
+            with_it, without = monitors["weft", "recorder"], monitors["weft", "none"]
+            section.add("the monitor meanwhile, for each second", f"{spread(with_it, ' ms')}; without a recorder {spread(without, ' ms')}",
+                        note="it reads from the system how long threads waited for a CPU, every 10 ms")
         if name == "echo-50":
             count_server(section, programs, clients["echo"], statistics.median(found["weft", "none"]))
-    measure_monitor(section, programs, rounds, clients["echo"])
     return section
 
 
@@ -463,6 +460,18 @@ def dumps(programs, rounds):
     return section
 
 
+def page_with(text, section, remark):
+    """A page with the table of one section replaced."""
+    lines = page([section], [])
+    new = lines[lines.index(f"## {section.title}"):].rstrip("\n")
+    parts = text.split("\n## ")
+    for index, part in enumerate(parts):
+        if part.startswith(section.title + "\n"):
+            parts[index] = new.removeprefix("## ") + f"\n\n{remark}\n"
+            return "\n## ".join(parts)
+    raise Failed(f"the page has no section {section.title}; write all of it without --only")
+
+
 SECTIONS = {"off": off, "recorder": recorder, "servers": servers, "exports": exports, "dumps": dumps, "profiler": profiler}
 
 
@@ -476,8 +485,8 @@ def load_average():
 def page(sections, facts):
     text = ["""# What it costs to see inside
 
-Recorder, exports, dumps and profiles of weft, beside Go; and whether each is within its bar. Written
-by `bench/observe.py`, which measures all of it again.
+Recorder, exports, dumps and profiles of weft, beside Go; and whether each is within its bar.
+Written by `./dev bench observe`, which measures all of it again.
 """, "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts), """
 A figure is the median of the rounds, with the quartiles in brackets. The variants of a measurement
 ran in turns, and differences were taken within each round. Times are CPU times unless it says
@@ -507,8 +516,11 @@ def main():
     parser.add_argument("--quick", action="store_true", help="only what does not depend on the machine's speed; fails if a bar is missed")
     parser.add_argument("--build", help="a build tree with the programs; without it they are built under build/bench")
     parser.add_argument("--only", action="append", choices=SECTIONS, help="only this section; repeatable")
+    parser.add_argument("--add", action="store_true", help="with --only: replaces these sections in docs/observing_costs.md")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="default: %(default)s")
     arguments = parser.parse_args()
+    if arguments.add and not arguments.only:
+        parser.error("--add needs --only")
     if arguments.rounds < 3:
         parser.error("--rounds must be at least 3")
     try:
@@ -532,6 +544,11 @@ def main():
     machine = report.machine_line(run.machine()).strip("| ").split(" | ", 1)
     facts += [tuple(machine), ("rounds", arguments.rounds), ("load average meanwhile", f"{min(busy):.1f} to {max(busy):.1f}")]
     print(f"measured in {(time.monotonic() - began) / 60:.0f} minutes; load average {min(busy):.1f} to {max(busy):.1f}")
+    if arguments.add:
+        text = PAGE.read_text(encoding="utf-8")
+        for section in sections:
+            text = page_with(text, section, f"Measured on {facts[0][1]}, with a load average of {min(busy):.1f} to {max(busy):.1f}.")
+        PAGE.write_text(text, encoding="utf-8")
     if not arguments.only:
         PAGE.write_text(page(sections, facts), encoding="utf-8")
         print(f"wrote {PAGE.relative_to(toolchain.ROOT)}")

@@ -51,6 +51,20 @@ class ObserveTest(unittest.TestCase):
         self.assertIs(observe.at_most([1, 1, 1], 2), True)
         self.assertIs(observe.at_most([1, 1, 3], 2), None)
 
+    def test_a_section_is_replaced(self):
+        first, second = section(True), section(True)
+        second.title = "Other"
+        text = observe.page([first, second], [("date", "2026-01-01")])
+        again = section(False)
+        changed = observe.page_with(text, again, "Measured later.")
+        self.assertEqual(changed.count("## Title\n"), 1)
+        self.assertIn("**missed**", changed.split("## Other")[0])
+        self.assertIn("Measured later.\n\n## Other\n", changed)
+        self.assertEqual(changed.split("## Other")[1], text.split("## Other")[1])
+        again.title = "Unknown"
+        with self.assertRaises(observe.Failed):
+            observe.page_with(text, again, "")
+
     def quick(self, *sections):
         with mock.patch.object(observe, "off", return_value=sections[0]), mock.patch.object(observe, "sizes", return_value=sections[1]), \
                 mock.patch("sys.argv", ["observe.py", "--quick", "--build", "somewhere"]):

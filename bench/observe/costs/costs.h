@@ -49,8 +49,8 @@ inline int64_t thread_cpu_ns() {
     return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
-// Wall time and CPU time since it was made. CPU time is that of the process and of its children that
-// ended.
+// Wall time and CPU time since it was made. CPU time is that of the process and of its ended
+// children.
 class stopwatch {
 public:
     [[nodiscard]] double wall_s() const { return seconds(now_ns() - wall_); }
