@@ -41,8 +41,9 @@ BUDGETS = [
     Budget("yield", "yield", goal=110, limit=143),
     Budget("spawn_join", "spawn + join", goal=190, limit=565, mallocs=0),
     Budget("round_trip", "unbuffered round trip", goal=420, limit=620),
-    # Two waits, two wake-ups and two runs: 30 ns for each pair of wait and wake-up.
-    Budget("recorded", "round trip, recorded", goal=660, limit=960),
+    # Two waits, two wake-ups and two runs: 30 ns for each pair of wait and wake-up. About one instruction is the monitor's, which
+    # asks the system for delays every 10 ms: more while the machine is busy.
+    Budget("recorded", "round trip, recorded", goal=660, limit=965),
     Budget("buffered", "buffered message (128)", goal=110, limit=94),
     Budget("select", "send + select of 4", goal=300, limit=391, mallocs=0),
     Budget("mutex", "mutex lock + unlock", goal=12, limit=12.2, mallocs=0),
@@ -71,14 +72,19 @@ def run(command: list[str]) -> subprocess.CompletedProcess:
     return done
 
 
+def total_of(out: pathlib.Path) -> int:
+    """What callgrind has counted, from its file."""
+    total = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
+    if total is None:
+        fail("callgrind wrote no total")
+    return int(total.group(1))
+
+
 def instructions(binary: str, workload: str, n: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind.out"
         run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary, workload, str(n)])
-        total = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
-        if total is None:
-            fail(f"callgrind wrote no total for {workload}")
-        return int(total.group(1))
+        return total_of(out)
 
 
 def mallocs(binary: str, workload: str, n: int) -> int:

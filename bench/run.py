@@ -104,7 +104,7 @@ def command_of(program, row, p, n):
 
 def environment_of(peer):
     environment = dict(os.environ)
-    for name in [name for name in environment if name.startswith(("RUN_", "GO", "TOKIO_"))]:
+    for name in [name for name in environment if name.startswith(("RUN_", "GO", "TOKIO_", "BENCH_"))]:
         del environment[name]
     if peer == "go-nogc":
         environment["GOGC"] = "off"

@@ -82,9 +82,22 @@ def build_weft_echo():
     return _build_weft("weft_echo")
 
 
-def build_weft_http():
+def build_weft_http(target="weft_http"):
     folder = _boost_headers()
-    return _build_weft("weft_http", *([f"-DBoost_INCLUDE_DIR={folder}"] if folder else []))
+    return _build_weft(target, *([f"-DBoost_INCLUDE_DIR={folder}"] if folder else []))
+
+
+def build_observed():
+    """What observe.py runs: {name: path}."""
+    names = ["weft_budget", "weft_budget_observed", "weft_bench_observed", "weft_echo_observed", "weft_http_observed", "observe_costs"]
+    for name in names:
+        try:
+            (build_weft_http if name.startswith("weft_http") else _build_weft)(name)
+        except Missing as reason:
+            if "observe" not in name:
+                raise
+            raise Missing(f"{reason}; it takes weft::observe: apt-get install libdw-dev libprotozero-dev zlib1g-dev") from reason
+    return {name: OUT / "weft" / "bench" / name for name in names}
 
 
 def _build_go(folder, program):
@@ -100,6 +113,10 @@ def build_go():
 
 def build_go_servers():
     return _build_go(NET / "go", "go_servers")
+
+
+def build_go_costs():
+    return _build_go(BENCH / "observe" / "go", "go_observe_costs")
 
 
 def _build_rust(folder, tree, program):

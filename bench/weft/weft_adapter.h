@@ -15,6 +15,8 @@
 #include <weft/timer.h>
 #include <weft/weft.h>
 
+#include "observe/observer.h"
+
 namespace bench {
 
 struct weft_adapter {
@@ -24,7 +26,10 @@ struct weft_adapter {
 
     template <typename Body>
     static void run(int p, Body body) {
-        weft::main(weft::runtime_options{.procs = static_cast<unsigned>(p)}, body);
+        weft::main(weft::runtime_options{.procs = static_cast<unsigned>(p)}, [&body] {
+            const auto observer = observer_from_environment();
+            body();
+        });
     }
 
     template <typename F>

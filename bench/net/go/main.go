@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"observing/observer"
 )
 
 type options struct {
@@ -75,6 +77,7 @@ func main() {
 	}
 	o := parse(os.Args[2:])
 	runtime.GOMAXPROCS(o.p)
+	observer.FromEnvironment()
 	switch os.Args[1] {
 	case "echo":
 		serveEcho(listen(o), o.buffer)

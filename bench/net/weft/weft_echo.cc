@@ -9,6 +9,7 @@
 #include <weft/net/unix.h>
 #include <weft/weft.h>
 
+#include "observe/observer.h"
 #include "server_options.h"
 
 namespace bench::net {
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
     using namespace bench::net;
     const server_options o = parse_server_options(argc, argv, "echo");
     return weft::main(weft::runtime_options{.procs = static_cast<unsigned>(o.p)}, [&o] {
+        const auto observer = bench::observer_from_environment();
         if (!o.unix_path.empty()) serve(weft::net::unix_listener(o.unix_path), "unix:" + o.unix_path, o.buffer);
         weft::net::tcp_listener listener(weft::net::endpoint("127.0.0.1:0"));
         const std::string address = tcp_address(listener.local_endpoint().port());

@@ -24,6 +24,7 @@
 #include <weft/net/tcp.h>
 #include <weft/weft.h>
 
+#include "observe/observer.h"
 #include "server_options.h"
 
 namespace bench::net {
@@ -101,6 +102,7 @@ int main(int argc, char** argv) {
     using namespace bench::net;
     const server_options o = parse_server_options(argc, argv, "http");
     return weft::main(weft::runtime_options{.procs = static_cast<unsigned>(o.p)}, [] {
+        const auto observer = bench::observer_from_environment();
         weft::net::tcp_listener listener(weft::net::endpoint::loopback(0));
         announce("weft",
                  "gcc " __VERSION__ ", Boost.Beast " + std::to_string(BOOST_VERSION / 100000) + "." +

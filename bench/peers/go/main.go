@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"observing/observer"
 )
 
 type arguments struct {
@@ -192,6 +194,7 @@ func main() {
 		os.Exit(2)
 	}
 	runtime.GOMAXPROCS(a.p)
+	observer.FromEnvironment()
 	for i := 0; i < a.reps; i++ {
 		m := run(a)
 		fmt.Printf("{\"peer\":\"go\",\"workload\":%q,\"p\":%d,\"n\":%d,\"k\":%d,\"cap\":%d,\"version\":%q%s}\n",

@@ -1,0 +1,3 @@
+module observing
+
+go 1.19
