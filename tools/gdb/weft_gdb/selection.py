@@ -16,7 +16,7 @@ import gdb
 import gdb.unwinder
 from gdb.FrameDecorator import FrameDecorator
 
-from weft_gdb import green, layout
+from weft_green import green, layout
 
 # Registers of a saved context (src/context/context.h), by architecture: stack pointer, resume
 # address, frame pointer.
@@ -195,7 +195,6 @@ class kept:
 
 
 def install():
-    layout.install()
     gdb.unwinder.register_unwinder(None, unwinder(), replace=True)
     carrier_filter()
     for events in (gdb.events.cont, gdb.events.exited, gdb.events.clear_objfiles):
