@@ -99,6 +99,11 @@ class record(collections.namedtuple("record", ["address", "runtime"] + [name for
         return wait_texts().get(self.reason, "?") if self.state_name == "waiting" else self.state_name
 
     @property
+    def is_running(self):
+        """Whether its frames are those of a thread."""
+        return self.state_name in ("running", "in call")
+
+    @property
     def never_ran(self):
         return self.sp == 0 or self.pc == first_pc()
 

@@ -248,7 +248,7 @@ def is_library_file(path):
 
 def shown_frames(g, pcs, limit):
     """Lines for the frames of a green thread that are the program's own, as bt numbers them."""
-    if g.state_name not in ("running", "in call") and g.never_ran:
+    if not g.is_running and g.never_ran:
         return ["(not started)"]
     lines = []
     try:

@@ -120,7 +120,7 @@ def chosen(numbers):
         return [green.find(number) for number in numbers]
     with green.memory() as mem:
         return [g for one in green.runtimes() for g in one.records(mem)
-                if g.state_name in ("running", "in call") or not g.never_ran]
+                if g.is_running or not g.never_ran]
 
 
 class green_thread_deadlock(gdb.Command):

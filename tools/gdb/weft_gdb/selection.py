@@ -144,7 +144,7 @@ def show(g):
     """Makes a green thread's frames the current ones."""
     global CURRENT
     forget()
-    if g.state_name in ("running", "in call"):
+    if g.is_running:
         thread = thread_of(g)
         if thread is None:
             raise gdb.GdbError(f"weft: green thread {g.label} is {g.doing}, but its thread was not found; see: info threads")
