@@ -12,6 +12,7 @@ import lldb
 from weft_green import layout
 
 LISTING = "green-threads"
+TEXT_MAX = 4096
 
 
 class failure(Exception):
@@ -146,11 +147,18 @@ class value_of_lldb:
         return checked(self.sb.Dereference())
 
     def string(self, encoding="utf-8", errors="replace"):
-        error = lldb.SBError()
-        text = process().ReadCStringFromMemory(int(self), 4096, error)
-        if error.Fail():
-            raise not_readable(error.GetCString())
-        return text
+        """The characters that a pointer points to. Core files leave out constants, which then are read
+        from the program."""
+        at, data = int(self), b""
+        while b"\0" not in data and len(data) < TEXT_MAX:
+            error = lldb.SBError()
+            size = 256 - at % 256
+            more = TARGET.ReadMemory(TARGET.ResolveLoadAddress(at), size, error)
+            if not more:
+                raise not_readable(error.GetCString() or f"there is no memory at {at:#x}")
+            data += more
+            at += len(more)
+        return data.partition(b"\0")[0].decode(encoding, errors)
 
 
 def checked(sb):
