@@ -66,7 +66,8 @@ class lldb:
         done = subprocess.run([self.program, *options, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                               text=True, errors="replace", timeout=100, cwd=folder,
                               env=without_settings(PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=self.modules, PATH="/usr/bin:/bin", **environment))
-        text = re.sub(r"^error: \S+ 0x[0-9a-f]+: DW_TAG_\w+ .*\n", "", done.stdout, flags=re.MULTILINE)   # lldb 19 on debug information of GCC 12
+        # lldb 19 on debug information of GCC 12.
+        text = re.sub(r"^error: \S+ 0x[0-9a-f]+: DW_TAG_\w+ .*\n", "", done.stdout, flags=re.MULTILINE)
         parts = re.split(r"^\(lldb\) (.*)$", text, flags=re.MULTILINE)
         return list(zip(["", *parts[1::2]], parts[0::2]))
 
@@ -111,7 +112,8 @@ def threads(text):
 
 def check_process(debugger, program, folder, failed, lines):
     scene = [command for command, _ in sections()]
-    more = ["green-thread select 8 12", "thread list -1", "green-thread off 12", "thread list -2", "thread select 1", "frame select 0", "thread step-out", "thread list -3",
+    more = ["green-thread select 8 12",
+            "thread list -1", "green-thread off 12", "thread list -2", "thread select 1", "frame select 0", "thread step-out", "thread list -3",
             "green-thread", "green-thread off", "thread list -4", "breakpoint set --name exit", "process continue"]
     printed = debugger.run([program], [*START, IMPORT, *scene, *[re.sub(r" -\d$", "", c) for c in more]], folder, RUN_DEBUG="lockowners=1")
     if any(NOT_TRACED.search(text) for command, text in printed if command == "process launch"):
