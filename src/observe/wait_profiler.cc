@@ -2,8 +2,8 @@
 //
 // The thread that ends a wait reads the waiter's frames, which are saved, or its own, adds the
 // sample to the equal ones, and goes on. The time when a wait began lies in the record of the
-// waiter's stack (stack::wait_began_ns), as a negative number: the same word is a pointer while the
-// stack is on a list, and an old one is told from it by its sign.
+// waiter's stack (stack::wait_began_ns). The same word is a pointer while the stack is on a list, so
+// times are negative: no pointer is.
 //
 // Only samples take the lock. At the default rate that is one for each 10 us of waiting, or fewer.
 //

@@ -10,7 +10,7 @@
 
 namespace weft::observe::detail {
 
-// What a sample adds to the profile. count is zero: it is none.
+// What a wait adds to the profile. count is zero: it was not sampled.
 struct weighted_wait {
     double count = 0;
     int64_t ns = 0;

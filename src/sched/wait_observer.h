@@ -4,7 +4,8 @@
 // special::traced, and programs without a profile execute nothing for it.
 //
 // Ordering: a call counts itself, then reads the observer; clear_wait_observer() removes the
-//           observer, then reads the counts. All four are seq_cst, so one of the two sees the other.
+//           observer, then reads the counts. All four are seq_cst, so one of the two sees the
+//           other.
 // Threads:  set_…, clear_…, begin_tracing, end_tracing: any. tell_…: those of record_….
 #pragma once
 
@@ -22,8 +23,8 @@ public:
     // g leaves its M to wait. On g's own stack, or on that of its M; g's registers are not saved.
     virtual void begins(const G& g) noexcept = 0;
 
-    // The wait of g is over: its registers are saved, and it is in no queue yet. m: the M that ended
-    // the wait; nullptr: a thread without a P of g's runtime did.
+    // The wait of g is over: its registers are saved, and it is in no queue yet. m: the M that
+    // ended the wait; nullptr: a thread without a P of g's runtime did.
     virtual void ends(const M* m, const G& g) noexcept = 0;
 
 protected:

@@ -42,7 +42,8 @@ def debuggers():
         said = subprocess.run([path, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
         version = re.search(r"version (\d+)", said)
         # lldb 14 of Debian 12 looks for its Python module in another folder than its package uses.
-        modules = glob.glob(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(path))), "lib", "python3*", "*-packages", "lldb", "embedded_interpreter.py"))
+        prefix = os.path.dirname(os.path.dirname(os.path.realpath(path)))
+        modules = glob.glob(os.path.join(prefix, "lib", "python3*", "*-packages", "lldb", "embedded_interpreter.py"))
         if version is not None and modules:
             found.setdefault(int(version[1]), (path, os.path.dirname(os.path.dirname(modules[0]))))
     return found

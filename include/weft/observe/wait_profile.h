@@ -29,14 +29,14 @@ struct wait_profile_options {
 };
 
 /// Samples the waits of one runtime's green threads while it exists. A wait counts when it ends; it
-/// has ended when the green thread becomes runnable. Waits that began before are not counted. One at
-/// a time in a process.
+/// has ended when the green thread becomes runnable. Waits that began before are not counted. One
+/// at a time in a process.
 class wait_profiler {
 public:
     /// Of the runtime of the calling green thread, or of the default runtime. Any thread. Throws
     /// std::invalid_argument if both kinds are left out or block_rate is negative;
     /// std::system_error with std::errc::device_or_resource_busy if another one exists;
-    /// std::bad_alloc: it takes 3 MiB.
+    /// std::bad_alloc: it takes 2.2 MiB.
     explicit wait_profiler(const wait_profile_options& options = {});
 
     /// Of this runtime. Throws std::logic_error if it is stopped, and as above.
