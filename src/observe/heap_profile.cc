@@ -46,7 +46,8 @@ void write_of_jemalloc(const std::string& path) {
              "jemalloc does not profile; start the program with MALLOC_CONF=prof:true");
     const char* name = path.c_str();
     if (const int error = mallctl("prof.dump", nullptr, nullptr, &name, sizeof(name)))
-        throw std::system_error(error, std::generic_category(), "weft: jemalloc cannot write a heap profile to " + path);
+        throw std::system_error(error, std::generic_category(),
+                                "weft: jemalloc cannot write a heap profile to " + path);
 }
 
 void write_of_gperftools(const std::string& path) {

@@ -2,8 +2,8 @@
 //
 // The thread that ends a wait reads the waiter's frames, which are saved, or its own, adds the
 // sample to the equal ones, and goes on. The time when a wait began lies in the record of the
-// waiter's stack (stack::wait_began_ns). The same word is a pointer while the stack is on a list, so
-// times are negative: no pointer is.
+// waiter's stack (stack::wait_began_ns). The same word is a pointer while the stack is on a
+// list, so times are negative: no pointer is.
 //
 // Only samples take the lock. At the default rate that is one for each 10 us of waiting, or fewer.
 //
@@ -80,7 +80,8 @@ struct counted_waits {
 
     [[nodiscard]] std::size_t hash() const noexcept {
         const std::string_view bytes(reinterpret_cast<const char*>(pcs), frames * sizeof(void*));
-        return std::hash<std::string_view>()(bytes) * 31 + static_cast<unsigned>(reason) * 2 + (is_unlock ? 1 : 0);
+        return std::hash<std::string_view>()(bytes) * 31 + std::size_t{static_cast<uint8_t>(reason)} * 2 +
+               (is_unlock ? 1 : 0);
     }
 };
 
@@ -247,7 +248,8 @@ wait_profiler::wait_profiler(const runtime& of, const wait_profile_options& opti
 
 wait_profiler::~wait_profiler() {
     if (state_->process != ::getpid()) {
-        static_cast<void>(state_.release());  // the child of a fork: calls under way never end
+        // In the child of a fork, calls under way never end, so the observer stays.
+        static_cast<void>(state_.release());  // NOLINT(bugprone-unused-return-value): it is never freed
         return;
     }
     weft::detail::end_tracing(*state_->source);

@@ -2,7 +2,8 @@
 //
 // A probe is a no-operation in the code, and a note in the file that says where it is and where its
 // arguments lie (USDT, the format of SystemTap). Arguments are read only while a tracer is
-// attached: name only what lies in memory or in a register anyway, so that nothing is computed for them.
+// attached: name only what lies in memory or in a register anyway, so that nothing is computed for
+// them.
 //
 // Without <sys/sdt.h> at build time, and in models, there are no probes.
 //

@@ -33,7 +33,7 @@ using observe::wait_profiler;
 constexpr wait_profile_options all{.block_rate = 1ns, .mutex_fraction = 1};
 
 [[gnu::noinline]] int wait_for_value(const chan<int>& c) {
-    const int value = c.recv().value();
+    const int value = c.recv().value_or(0);
     asm volatile("" ::: "memory");
     return value;
 }
