@@ -1,4 +1,4 @@
-# weft_debuggers.cmake: the commands for gdb, and where programs say that they are.
+# weft_debuggers.cmake: the commands for gdb and lldb, and where programs say that they are.
 #
 # gdb loads the script that the section .debug_gdb_scripts names: docs/debuggers.md.
 set(WEFT_GDB_SCRIPT AUTO CACHE STRING "What programs name for gdb: a path of weft-gdb.py, nothing, or AUTO (the installed one, else that of the sources)")
@@ -13,6 +13,8 @@ if(weft_gdb_script)
   set_property(SOURCE src/sched/g_pool.cc APPEND PROPERTY COMPILE_DEFINITIONS "WEFT_GDB_SCRIPT=\"${weft_gdb_script}\"")
 endif()
 if(WEFT_INSTALL)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/gdb/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/gdb"
-    FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+  foreach(folder IN ITEMS debuggers gdb lldb)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/${folder}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/${folder}"
+      FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+  endforeach()
 endif()

@@ -8,6 +8,7 @@
 #include "idle/placement.h"
 #include "monitor/sysmon.h"
 #include "os/os.h"
+#include "os/probe.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -38,8 +39,10 @@ bool take_p_locked(P& p, const M* m) noexcept {
         const uintptr_t next = taken ? 0 : word & ~attention::retake;
         // R4. acq_rel: as R1; relaxed: tried again
         if (!p.owner.compare_exchange_weak(word, next, acq_rel, relaxed)) continue;
-        if (taken)
+        if (taken) {
+            WEFT_PROBE2(retake, m->index, p.index);
             record_outside(*m->home, event_kind::p_given, static_cast<uint8_t>(event_loss::retaken), m->index, p.index);
+        }
         return taken;
     }
     return false;
@@ -95,6 +98,7 @@ void exit_without_p(M* m) noexcept {
     m->after.what = after_switch::kind::die_outside;
     m->after.g = m->g;
     WEFT_ASSERT(m->g != nullptr);
+    WEFT_PROBE2(end, m->g->id, m->index);
     m->p = nullptr;
     static_cast<void>(switch_g_to_g0(m, m->g, true));
     fatal("a finished green thread was resumed: memory was overwritten, or this is a bug in weft");

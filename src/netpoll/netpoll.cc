@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "os/os.h"
+#include "os/probe.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/scheduler.h"
@@ -129,6 +130,7 @@ void netpoll::close() noexcept {
 }
 
 void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {
+    WEFT_PROBE2(poll, m->index, chain);
     if (has_ring(m)) record_poll(m, chain);
     while (chain != nullptr) {
         waiter* w = std::exchange(chain, static_cast<waiter*>(chain->next));

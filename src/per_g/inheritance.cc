@@ -55,6 +55,14 @@ struct registry {
 
 constinit registry records;
 
+// For debuggers: the constants of records, because lldb 14 cannot read static members.
+enum class debugger_records : uint32_t {
+    per_chunk = registry::per_chunk,
+    chunks_max = registry::chunks_max,
+    generation_bits = registry::generation_bits,
+};
+[[gnu::used]] constexpr auto keeps_debugger_records = debugger_records::per_chunk;  // without it the type is left out
+
 uint32_t registry::take() noexcept {
     lock.lock();
     uint32_t number = free;

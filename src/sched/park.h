@@ -3,6 +3,7 @@
 // See: docs/scheduling.md#where-a-g-goes, docs/priorities.md, docs/waiting.md
 #pragma once
 
+#include "os/probe.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
@@ -52,12 +53,14 @@ void push_outside(G* g) noexcept;
 
 // Ends g's wait. In the runtime; m is of g's scheduler.
 [[gnu::always_inline]] inline void ready_g_inside(M* m, G* g) noexcept {
+    WEFT_PROBE2(ready, g->id, m->index);
     g->set_state(g_state::waiting, g_state::runnable);
     push_next(m, g);
 }
 
 // As ready_g_inside, but at the end of the queue, because a timer that fires is no hand-off.
 inline void ready_g_last(M* m, G* g, int64_t now_ns) noexcept {
+    WEFT_PROBE2(ready, g->id, m->index);
     g->since_ns = now_ns;
     g->set_state(g_state::waiting, g_state::runnable);
     push_last(m, g);

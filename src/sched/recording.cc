@@ -14,6 +14,7 @@
 #include "sched/current.h"
 #include "sched/freeze.h"
 #include "sched/scheduler.h"
+#include "sched/wait_observer.h"
 
 namespace weft::detail {
 
@@ -138,6 +139,19 @@ void set_flag(scheduler& s, bool on) noexcept {
     }
 }
 
+void trace_locked(recording& r) noexcept WEFT_REQUIRES(r.changing) {
+    if (r.tracers++ != 0 || r.of == nullptr) return;
+    set_flag(*r.of, true);
+    set_bit_in_gs(*r.of, true);
+}
+
+void untrace_locked(recording& r) noexcept WEFT_REQUIRES(r.changing) {
+    WEFT_ASSERT(r.tracers != 0);
+    if (--r.tracers != 0 || r.of == nullptr) return;
+    set_flag(*r.of, false);
+    set_bit_in_gs(*r.of, false);
+}
+
 // In the child of a fork: a thread that held the lock, or recorded, does not exist there.
 bool is_the_parents(const recording& r) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     return r.of != nullptr && is_from_before_fork(*r.of);
@@ -158,10 +172,9 @@ int begin_recording(recording& r, uint64_t events_per_thread) noexcept {
         }
         r.on.store(true, release);  // pairs with begin_recording_of, or that sees the M in give_rings
         give_rings(s);
-        set_flag(s, true);
-        set_bit_in_gs(s, true);
     }
     ++r.consumers;
+    trace_locked(r);
     r.changing.unlock();
     return 0;
 }
@@ -170,13 +183,21 @@ void end_recording(recording& r) noexcept {
     if (is_the_parents(r)) return;
     r.changing.lock();
     WEFT_ASSERT(r.consumers != 0);
-    if (--r.consumers == 0) {
-        if (r.of != nullptr) {
-            set_flag(*r.of, false);
-            set_bit_in_gs(*r.of, false);
-        }
-        r.on.store(false, relaxed);  // relaxed: events that come later do no harm
-    }
+    untrace_locked(r);
+    if (--r.consumers == 0) r.on.store(false, relaxed);  // relaxed: events that come later do no harm
+    r.changing.unlock();
+}
+
+void begin_tracing(recording& r) noexcept {
+    r.changing.lock();
+    trace_locked(r);
+    r.changing.unlock();
+}
+
+void end_tracing(recording& r) noexcept {
+    if (is_the_parents(r)) return;
+    r.changing.lock();
+    untrace_locked(r);
     r.changing.unlock();
 }
 
@@ -328,6 +349,7 @@ const G* waker_on(const M& m) noexcept { return m.after.what == after_switch::ki
 }  // namespace
 
 void record_leave(M* m, const G& from) noexcept {
+    tell_wait_begins(m, from);
     event_ring* ring = m->events.load(acquire);  // sees what attach wrote
     if (ring != nullptr) add_leave(*ring, os::cpu_ticks(), m, from);
 }
@@ -338,6 +360,7 @@ void record_run(M* m, const G& to) noexcept {
 }
 
 void record_switch(M* m, const G& from, const G& to) noexcept {
+    tell_wait_begins(m, from);
     event_ring* ring = m->events.load(acquire);  // as above
     if (ring == nullptr) return;
     const uint64_t ticks = os::cpu_ticks();
@@ -346,6 +369,7 @@ void record_switch(M* m, const G& from, const G& to) noexcept {
 }
 
 void record_runnable(M* m, const G& g) noexcept {
+    tell_wait_ends(m, g);
     event_ring* ring = m->events.load(acquire);  // as above
     if (ring == nullptr) return;
     const G* waker = waker_on(*m);
@@ -424,6 +448,7 @@ void record_runnable_outside(const G& g) noexcept {
     // A thread of the same scheduler may have lost its P.
     const M* m = current_m();
     const bool is_own = m != nullptr && m->home == g.home;
+    tell_wait_ends(is_own ? m : nullptr, g);
     const G* waker = !is_own ? nullptr : m->g != nullptr ? waker_on(*m) : m->lent_by;
     const uint64_t by = !is_own ? static_cast<uint64_t>(os::current_tid()) : waker != nullptr ? waker->id : 0;
     add_outside(*g.home->record, [&](event_ring& ring) {

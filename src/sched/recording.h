@@ -56,6 +56,8 @@ struct recording {
     ranked_lock<lock_rank::procs> changing;   // one consumer begins or ends, or the scheduler ends
     scheduler* of WEFT_GUARDED_BY(changing);  // nullptr: it has ended
     uint32_t consumers WEFT_GUARDED_BY(changing) = 0;
+    uint32_t tracers WEFT_GUARDED_BY(changing) = 0;  // these, and profiles of waits
+
     atomic<bool> on{false};  // written under it
 
     ranked_lock<lock_rank::leaf> lock;

@@ -10,6 +10,7 @@
 #include "idle/placement.h"
 #include "lifecycle/start.h"
 #include "os/os.h"
+#include "os/probe.h"
 #include "sched/park.h"
 #include "sched/priority_queues.h"
 #include "sched/switch.h"
@@ -105,6 +106,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
         uint32_t count = 0;
         if (G* g = self->queue.steal_from(victim->queue, count)) {
             self->count.steals.add(count);
+            WEFT_PROBE3(steal, m->index, count, victim->index);
             if (has_ring(m)) record_event(m, event_kind::steal, 0, count, victim->index);
             return g;
         }
@@ -115,6 +117,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
         }
         if (G* g = steal_run_next(m, victim, now_ns)) {
             self->count.steals.add(1);
+            WEFT_PROBE3(steal, m->index, 1, victim->index);
             if (has_ring(m)) record_event(m, event_kind::steal, 0, 1, victim->index);
             return g;
         }

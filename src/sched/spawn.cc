@@ -7,6 +7,7 @@
 
 #include "base/generation.h"
 #include "context/fp_control.h"
+#include "os/probe.h"
 #include "per_g/inheritance.h"
 #include "per_g/labels.h"
 #include "per_g/spawn_resources.h"
@@ -222,6 +223,7 @@ namespace {
         inherit_labels(g, starter);
     if (options != nullptr) [[unlikely]]
         apply_options(g, *options);
+    WEFT_PROBE3(spawn, g->id, g->parent, entry.run);
 }
 
 // Requires: size > 0; both sides are word-aligned and consist of whole words.

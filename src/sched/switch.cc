@@ -9,6 +9,7 @@
 #include "lifecycle/crash.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "os/probe.h"
 #include "per_g/held.h"
 
 namespace weft::detail {
@@ -22,6 +23,7 @@ namespace {
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: as in hand_m_over
     compiler_fence();
+    WEFT_PROBE2(run, to->id, m->index);
     if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);  // acquire: as in hand_m_over
     tell_acquired(&to->special);
@@ -207,6 +209,7 @@ G* exit_g(M* m) noexcept {
     if (!enter(m)) [[unlikely]]
         exit_without_p(m);
     G* from = m->g;
+    WEFT_PROBE2(end, from->id, m->index);
     G* to = pick_direct(m, m->p);
     if (to == nullptr) {
         m->after.what = after_switch::kind::die;
@@ -218,6 +221,7 @@ G* exit_g(M* m) noexcept {
                 (from->special.load(relaxed_own) | to->special.load(relaxed_own)) == 0 && from->size_class == 0;
             if (!sanitized && plain && to->stack == nullptr) {
                 // The stack is hot and holds only our caller's frame.
+                WEFT_PROBE2(run, to->id, m->index);
                 hand_stack_over(m, from, to);
                 return to;
             }

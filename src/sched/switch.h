@@ -12,6 +12,7 @@
 #pragma once
 
 #include "context/context_inline.h"
+#include "os/probe.h"
 #include "sched/current.h"
 #include "sched/m.h"
 #include "sched/p.h"
@@ -106,6 +107,7 @@ void await_thaw(G* g, g_state before) noexcept;
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: ours; dumps pair by heavy fence
     compiler_fence();
+    WEFT_PROBE2(run, to->id, m->index);
     // acquire: pairs with a thaw. The freezer's heavy fence orders the store before it.
     if ((from->special.load(relaxed_own) | to->special.load(acquire)) != 0) [[unlikely]]
         return switch_special(m, from, to);

@@ -42,8 +42,13 @@ enum class guard_kind : uint8_t { region, write_protection, protection, canary, 
 
 // The record at the top of a slot.
 struct alignas(64) stack {
-    stack* next = nullptr;     // Guarded by the list it is on; if continues: holds the frames above.
-    stack* behind = nullptr;   // Some places later in that list; see link_ahead.
+    stack* next = nullptr;  // Guarded by the list it is on; if continues: holds the frames above.
+
+    union {
+        stack* behind = nullptr;  // On a list: some places later in it; see link_ahead.
+        int64_t wait_began_ns;    // Of a G that waits: minus the time, if a profile wants it. Else not negative.
+    };
+
     std::byte* low = nullptr;  // Lowest usable byte.
     G* owner = nullptr;        // The G it is bound to.
     std::byte* end = nullptr;  // Of a thread's own stack, outside slabs; nullptr: ends at this record.

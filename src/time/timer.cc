@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "os/probe.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 #include "time/timer_state.h"
@@ -152,6 +153,7 @@ void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept WE
     } else if (g->home == m->home) {
         ready_g_last(m, g, now_ns);
     } else {
+        WEFT_PROBE2(ready, g->id, -1);
         ready_g_outside(g);
     }
 }

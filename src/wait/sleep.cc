@@ -5,6 +5,7 @@
 #include <weft/time.h>
 
 #include "os/note.h"
+#include "os/probe.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
@@ -69,6 +70,7 @@ void sleep_until_ns(int64_t deadline_ns) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // th
         leaves_timer();
     }
     p->count.parks.add();
+    WEFT_PROBE3(park, m->g->id, static_cast<uint8_t>(m->g->reason), me.lock);
     m->after = {after_switch::kind::park, 0, {p->timers.lock.hand_over()}, nullptr, m->g};
     m = switch_away(m);
     m->g->waiting = nullptr;

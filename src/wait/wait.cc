@@ -11,6 +11,7 @@
 #include "handoff/retake.h"
 #include "os/note.h"
 #include "os/os.h"
+#include "os/probe.h"
 #include "sched/g_main.h"
 #include "sched/park.h"
 #include "sched/switch.h"
@@ -28,6 +29,7 @@ namespace {
     g->reason = reason;
     g->since_ns = os::monotonic_ns();
     g->last_p = static_cast<uint16_t>(m->p->index);
+    WEFT_PROBE3(park, g->id, static_cast<uint8_t>(g->reason), w.lock);
     m->home->external_parks.fetch_add(1, relaxed_count);
 }
 
@@ -40,6 +42,7 @@ namespace {
     g->since_ns = p->now_ns;
     g->last_p = static_cast<uint16_t>(p->index);
     p->count.parks.add();
+    WEFT_PROBE3(park, g->id, static_cast<uint8_t>(g->reason), w.lock);
 }
 
 bool is_from_before_fork(const waiter& w) noexcept {
@@ -342,11 +345,13 @@ namespace {
 [[gnu::always_inline]] inline void ready_g(G* g) noexcept {
     M* m = current_g_m();
     if (m == nullptr || m->home != g->home) {
+        WEFT_PROBE2(ready, g->id, -1);
         ready_g_outside(g);
         return;
     }
     if (!enter(m)) [[unlikely]] {
         leave(m);
+        WEFT_PROBE2(ready, g->id, m->index);
         ready_g_outside(g);
         return;
     }

@@ -164,7 +164,7 @@ def check_texts(program, folder, failed):
         texts = dict(re.findall(r'case wait_reason::(\w+):\s+return "([^"]*)"', file.read()))
     script = os.path.join(folder, "texts.py")
     with open(script, "w", encoding="utf-8") as file:
-        file.write("from weft_gdb import green, layout\n"
+        file.write("from weft_green import green, layout\n"
                    "for value, text in green.wait_texts().items(): print(f'{layout.names_of(\"wait_reason\")[value]}={text}')\n")
     said = dict(run_gdb([program], [f"source {SCRIPT}", f"source {script}"], folder))
     printed = sorted(said[f"source {script}"].strip().split("\n"))

@@ -172,7 +172,7 @@ leg_lint() {
 format_check() { sources | xargs -0 clang-format-19 --dry-run --Werror; }
 
 leg_native() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${observe_packages[@]}" valgrind gdb
+    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${observe_packages[@]}" "${debugger_packages[@]}" valgrind
     local GTEST_FILTER pairs=("1 2" "1 4" "1 64" "2 4" "2 64" "4 64")
     build_step native &&
         step "headers of adapters alone" cmake --build --preset native -j "$jobs" --target weft_asio_verify_interface_header_sets || return 1

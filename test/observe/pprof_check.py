@@ -34,6 +34,8 @@ EXPECTED = {
     "goroutine": ("goroutine/count", r"chan<int>::recv", [r"door: +red", r"wait_reason: +chan receive", r"park_for_value", r"^ +7 "]),
     "sched": ("contentions/count delay/nanoseconds", r"started at profile_test\.cc:\d+", [r"name: +(receiver|hot|cold)"]),
     "block": ("contentions/count delay/nanoseconds", r"chan receive", [r"started at profile_test\.cc:\d+", r"name: +receiver"]),
+    "waits": ("contentions/count delay/nanoseconds", r"weft::(chan<int>::recv|mutex::lock)", [r"wait_reason: +chan receive", r"wait_for_value"]),
+    "mutex": ("contentions/count delay/nanoseconds", r"weft::mutex::unlock", [r"wait_reason: +mutex lock", r"unlock_at_last"]),
 }
 SKIPPED = 77
 
@@ -156,7 +158,7 @@ def main():
     go = shutil.which("go")
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "--gtest_filter=CpuProfile.WritesFilesForOtherPrograms", "--gtest_brief=1"], check=True,
+        subprocess.run([program, "--gtest_filter=*.WritesFilesForOtherPrograms", "--gtest_brief=1"], check=True,
                        env={**os.environ, "WEFT_TEST_PROFILES": folder, "GTEST_TOTAL_SHARDS": "1", "GTEST_SHARD_INDEX": "0",
                             "GTEST_OUTPUT": ""})
         for name, (types, top, traces) in EXPECTED.items():

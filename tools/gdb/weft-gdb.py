@@ -8,8 +8,9 @@ import os
 import sys
 
 _folder = os.path.dirname(os.path.realpath(__file__))
-if _folder not in sys.path:
-    sys.path.insert(0, _folder)
+for _path in (os.path.join(os.path.dirname(_folder), "debuggers"), _folder):
+    if _path not in sys.path:
+        sys.path.insert(0, _path)
 
 import weft_gdb  # noqa: E402
 

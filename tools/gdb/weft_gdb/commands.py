@@ -1,7 +1,22 @@
-"""commands.py: green-thread, green-thread apply, green-thread off, green-thread deadlock."""
+"""commands.py: info green-threads, green-thread, green-thread apply, off, deadlock."""
 import gdb
 
-from weft_gdb import green, selection, waits
+from weft_gdb import selection
+from weft_green import green, layout, listing, waits
+
+
+class info_green_threads(gdb.Command):
+    __doc__ = f"""List the green threads of the program: weft's.
+Usage: info green-threads [OPTION]...
+
+{listing.OPTIONS_HELP}"""
+
+    def __init__(self):
+        super().__init__("info green-threads", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        self.dont_repeat()
+        listing.print_list(gdb.string_to_argv(argument))
 
 
 def current():
@@ -13,7 +28,7 @@ def current():
         return None
     for one in green.runtimes():
         for address, m in one.runners().items():
-            if int(green.layout.load(m["thread_id"])) in thread.ptid[1:]:
+            if int(layout.load(m["thread_id"])) in thread.ptid[1:]:
                 return green.at_address(address)
     return None
 
@@ -105,7 +120,7 @@ def chosen(numbers):
         return [green.find(number) for number in numbers]
     with green.memory() as mem:
         return [g for one in green.runtimes() for g in one.records(mem)
-                if g.state_name in ("running", "in call") or not g.never_ran]
+                if g.is_running or not g.never_ran]
 
 
 class green_thread_deadlock(gdb.Command):
@@ -125,6 +140,7 @@ classes or runs with RUN_DEBUG=lockowners=1. Cycles come last."""
 
 
 def install():
+    info_green_threads()
     green_thread()
     green_thread_off()
     green_thread_apply()

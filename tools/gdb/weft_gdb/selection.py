@@ -16,7 +16,7 @@ import gdb
 import gdb.unwinder
 from gdb.FrameDecorator import FrameDecorator
 
-from weft_gdb import green, layout
+from weft_green import green, layout
 
 # Registers of a saved context (src/context/context.h), by architecture: stack pointer, resume
 # address, frame pointer.
@@ -144,7 +144,7 @@ def show(g):
     """Makes a green thread's frames the current ones."""
     global CURRENT
     forget()
-    if g.state_name in ("running", "in call"):
+    if g.is_running:
         thread = thread_of(g)
         if thread is None:
             raise gdb.GdbError(f"weft: green thread {g.label} is {g.doing}, but its thread was not found; see: info threads")
@@ -195,7 +195,6 @@ class kept:
 
 
 def install():
-    layout.install()
     gdb.unwinder.register_unwinder(None, unwinder(), replace=True)
     carrier_filter()
     for events in (gdb.events.cont, gdb.events.exited, gdb.events.clear_objfiles):

@@ -2,19 +2,16 @@
 
 Gs lie in chunks of a mebibyte (src/sched/g_pool.h). Each chunk is read at once and taken apart with
 one `struct` format, so that a million Gs take seconds. A process of this machine is read through
-/proc/PID/mem, which costs half as much as gdb's own reads.
+/proc/PID/mem, which costs less than the debugger's own reads.
 """
 import collections
 import fnmatch
 import functools
 import os
-import re
 import struct
 import time
 
-import gdb
-
-from weft_gdb import layout
+from weft_green import debugger, layout
 
 PAGE = 4096
 WAIT_TEXTS = {
@@ -44,15 +41,14 @@ SIZES = {"Q": 8, "q": 8, "H": 2, "B": 1, "32s": 32}
 
 
 class memory:
-    """Reads memory of the selected inferior. Use it in a with statement."""
+    """Reads memory of the current process or core file. Use it in a with statement."""
 
     def __init__(self):
-        self.inferior = gdb.selected_inferior()
         self.file = None
-        connection = getattr(self.inferior, "connection", None)
-        if connection is not None and connection.type == "native" and self.inferior.pid > 0:
+        pid = debugger.local_pid()
+        if pid:
             try:
-                self.file = os.open(f"/proc/{self.inferior.pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+                self.file = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
                 pass
 
@@ -67,7 +63,7 @@ class memory:
         """Bytes, possibly fewer than size; none if the memory cannot be read."""
         try:
             return self.read_or_raise(size, address)
-        except (OSError, OverflowError, gdb.MemoryError, gdb.error):
+        except (OSError, OverflowError, *debugger.unreadable):
             return b""
 
     @property
@@ -75,8 +71,7 @@ class memory:
         """A function of size and address, for loops: a call of it costs least."""
         if self.file is not None:
             return functools.partial(os.pread, self.file)
-        read_memory = self.inferior.read_memory
-        return lambda size, address: bytes(read_memory(address, size))
+        return debugger.memory_reader()
 
 
 class record(collections.namedtuple("record", ["address", "runtime"] + [name for name, _, _ in FIELDS])):
@@ -104,6 +99,11 @@ class record(collections.namedtuple("record", ["address", "runtime"] + [name for
         return wait_texts().get(self.reason, "?") if self.state_name == "waiting" else self.state_name
 
     @property
+    def is_running(self):
+        """Whether its frames are those of a thread."""
+        return self.state_name in ("running", "in call")
+
+    @property
     def never_ran(self):
         return self.sp == 0 or self.pc == first_pc()
 
@@ -126,10 +126,7 @@ def wait_texts():
 @layout.cached
 def first_pc():
     """The address at which each green thread begins."""
-    try:
-        return int(layout.evaluate("(unsigned long)&run_context_entry"))
-    except gdb.error:
-        return 0
+    return debugger.address_of("run_context_entry")
 
 
 @layout.cached
@@ -139,7 +136,7 @@ def g_format():
     for index, (_, path, code) in enumerate(FIELDS):
         offset, size = layout.field("G", path)
         if size != SIZES[code]:
-            raise gdb.GdbError(f"weft: G::{path} has {size} bytes, not {SIZES[code]}: these commands do not fit the version of weft in the program")
+            raise debugger.failure(f"weft: G::{path} has {size} bytes, not {SIZES[code]}: {layout.OTHER_VERSION}")
         places.append((offset, SIZES[code], code, index))
     places.sort()
     text, end = "<", 0
@@ -231,18 +228,14 @@ def pieces(mem, begin, end, step):
 @layout.cached
 def page_size():
     """That of the program's machine; a core file may come from another."""
-    try:
-        found = re.search(r"AT_PAGESZ.* (\d+)$", gdb.execute("info auxv", to_string=True), re.MULTILINE)
-    except gdb.error:
-        found = None
-    return int(found[1]) if found else os.sysconf("SC_PAGE_SIZE")
+    return debugger.page_size() or os.sysconf("SC_PAGE_SIZE")
 
 
 def text_of(value):
     """A std::string, as far as its layout is known."""
     try:
         return value["_M_dataplus"]["_M_p"].string("utf-8", "replace")
-    except gdb.error:
+    except debugger.unreadable:
         return str(value).strip('"')
 
 
@@ -251,11 +244,11 @@ def runtimes():
     layout.lookup("G")
     registry = layout.variable("registry")
     if registry is None:
-        raise gdb.GdbError(layout.NO_TYPES)
+        raise debugger.failure(layout.NO_TYPES)
     try:
         at = int(layout.load(registry))
-    except gdb.error as error:
-        raise gdb.GdbError(f"weft: there is no process and no core file to read ({error})") from None
+    except debugger.unreadable as error:
+        raise debugger.failure(f"weft: there is no process and no core file to read ({error})") from None
     found = []
     while at:
         found.append(at)
@@ -269,7 +262,7 @@ def find(number):
     """The green thread with a number as users write it: 7, or 2.7 in the second runtime."""
     head, dot, tail = number.rpartition(".")
     if not tail.isdigit() or (dot and not head.isdigit()):
-        raise gdb.GdbError(f'weft: "{number}" is not the number of a green thread; see: info green-threads')
+        raise debugger.failure(f'weft: "{number}" is not the number of a green thread; see: {debugger.LISTING}')
     all_runtimes = runtimes()
     wanted = int(head) if dot else 1
     with memory() as mem:
@@ -280,7 +273,7 @@ def find(number):
             for address, fields in one.green_threads(mem):
                 if fields[id_at] == int(tail):
                     return one.record(address, fields)
-    raise gdb.GdbError(f"weft: there is no green thread {number}; see: info green-threads")
+    raise debugger.failure(f"weft: there is no green thread {number}; see: {debugger.LISTING}")
 
 
 def at_address(address):
@@ -305,7 +298,7 @@ def place(where):
     if where == 0:
         return "", 0, ""
     pointer = layout.data_fields(layout.find_field(layout.lookup("G"), "where")[1])[0].type
-    value = gdb.Value(where).cast(pointer).dereference()
+    value = debugger.value_at(where, pointer.strip_typedefs().target())
     named = {f.name: value[f] for f in layout.data_fields(value.type)}
 
     def pick(part):
@@ -323,13 +316,13 @@ def labels_of(g):
 def read_labels(address):
     block = layout.at(address, "label_block")
     count = int(block["count"])
-    entry = gdb.lookup_type("weft::detail::label_block::entry")
-    entries = gdb.Value(address + block.type.sizeof).cast(entry.pointer())
-    text = address + block.type.sizeof + count * entry.sizeof
+    entry = layout.lookup("label_block::entry")
+    first = address + block.type.sizeof
+    text = first + count * entry.sizeof
     found = []
     with memory() as mem:
         for i in range(count):
-            e = entries[i]
+            e = debugger.value_at(first + i * entry.sizeof, entry)
             key = mem.read(text + int(e["key_at"]), int(e["key_size"]))
             value = mem.read(text + int(e["value_at"]), int(e["value_size"]))
             found.append((key.decode("utf-8", "replace"), value.decode("utf-8", "replace")))
@@ -337,7 +330,7 @@ def read_labels(address):
 
 
 def matches(g, wanted):
-    """Whether a green thread passes the options of info green-threads."""
+    """Whether a green thread passes the options of the list of green threads."""
     if wanted.state and wanted.state not in (g.state_name, g.doing):
         return False
     if wanted.name and not fnmatch.fnmatchcase(g.name_text, wanted.name):
@@ -355,7 +348,6 @@ def matches(g, wanted):
 
 def now_ns(all_runtimes):
     """The monotonic clock: of this machine, or in a core file the newest that a P has read."""
-    connection = getattr(gdb.selected_inferior(), "connection", None)
-    if connection is not None and connection.type == "native":
+    if debugger.is_live():
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     return max((one.latest_ns() for one in all_runtimes), default=0)

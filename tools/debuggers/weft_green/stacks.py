@@ -11,9 +11,7 @@ import os
 import re
 import struct
 
-import gdb
-
-from weft_gdb import green, layout, selection
+from weft_green import debugger, green, layout
 
 FRAMES_MAX = 32           # as in a dump: stack_frames::max
 IDS_MAX = 8               # as in a dump
@@ -134,7 +132,7 @@ class walker:
         for one in self.chains.get(key, ()):
             try:
                 data = self.pread(one.size, sp)
-            except (OSError, gdb.MemoryError):
+            except (OSError, *debugger.unreadable):
                 break
             if len(data) != one.size:
                 break
@@ -219,22 +217,14 @@ def outside_library(pcs):
 
 @layout.cached
 def function_at(pc):
-    """The name of the function at an address: of the one that others are inlined into."""
-    block, name = gdb.block_for_pc(pc), None
-    while block is not None and not block.is_global:
-        if block.function is not None:
-            name = block.function.name
-        block = block.superblock
-    return name
+    return debugger.function_at(pc)
 
 
 @layout.cached
 def library_sources():
     """The folder of the library's sources, as the debug information names it; None: unknown."""
-    symbol = gdb.lookup_global_symbol("weft::detail::g_main(void*, void*)") or gdb.lookup_global_symbol("weft::detail::g_main")
-    if symbol is None or symbol.symtab is None:
-        return None
-    return os.path.dirname(os.path.dirname(os.path.normpath(symbol.symtab.fullname()))) + os.sep
+    path = debugger.source_of("weft::detail::g_main")
+    return os.path.dirname(os.path.dirname(os.path.normpath(path))) + os.sep if path else None
 
 
 # Lambdas of the library: debug information from a compiler cache may name the folder of another copy
@@ -242,15 +232,12 @@ def library_sources():
 LIBRARY_FILE = re.compile(r"/src/(handoff|lifecycle|netpoll|per_g|sched)/\w+\.(cc|h)$")
 
 
-def is_library(frame):
-    """Whether a frame is one of the library's functions, or of a lambda in one."""
-    name = frame.name() or ""
+def is_library(name, path):
+    """Whether a function is one of the library, or a lambda in one. path: of its source, or None."""
     if name.startswith(("weft::", "run_context_")) or name == "_FUN":   # _FUN: GCC's name of a lambda as a plain function
         return True
-    symtab = frame.find_sal().symtab    # its function's is that of its caller, if it is inlined
-    if symtab is None:
+    if path is None:
         return False
-    path = symtab.fullname()
     return is_library_file(path) or (name == "operator()" and LIBRARY_FILE.search(path) is not None)
 
 
@@ -259,21 +246,18 @@ def is_library_file(path):
     return "/include/weft/" in path or bool(library_sources() and path.startswith(library_sources()))
 
 
-def shown_frames(g, limit):
+def shown_frames(g, pcs, limit):
     """Lines for the frames of a green thread that are the program's own, as bt numbers them."""
-    if g.state_name not in ("running", "in call") and g.never_ran:
+    if not g.is_running and g.never_ran:
         return ["(not started)"]
     lines = []
-    with selection.kept():
-        try:
-            selection.show(g)
-        except gdb.GdbError as error:
-            return [f"({error})"]
-        frame = gdb.selected_frame()
-        while frame is not None and len(lines) < limit:
-            if not is_library(frame):
-                name, sal = frame.name(), frame.find_sal()
-                place = f" at {sal.symtab.filename}:{sal.line}" if sal.symtab is not None else ""
-                lines.append(f"#{frame.level():<3} {name or hex(frame.pc())}{place}")
-            frame = frame.older()
+    try:
+        for f in debugger.frames_of(g, pcs):
+            if len(lines) == limit:
+                break
+            if not is_library(f.name or "", f.path):
+                place = f" at {f.file}:{f.line}" if f.path is not None else ""
+                lines.append(f"#{f.level:<3} {f.name or hex(f.pc)}{place}")
+    except debugger.failure as error:
+        return [f"({error})"]
     return lines

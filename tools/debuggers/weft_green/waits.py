@@ -1,9 +1,7 @@
 """waits.py: what a green thread waits for, and which one must act first: src/debug/deadlock.cc."""
 import struct
 
-import gdb
-
-from weft_gdb import green, layout
+from weft_green import debugger, green, layout
 
 WAITS_MAX = 100
 CHILDREN_MAX = 8
@@ -17,7 +15,8 @@ def whose(word):
     records = layout.variable("records")
     if records is None:
         return 0
-    per_chunk, chunks_max, generation_bits = (layout.static(records, name) for name in ("per_chunk", "chunks_max", "generation_bits"))
+    per_chunk, chunks_max, generation_bits = (
+        layout.enumerator("(anonymous namespace)::debugger_records", name) for name in ("per_chunk", "chunks_max", "generation_bits"))
     handle = word & (per_chunk * chunks_max << generation_bits) - 1   # above are the classes of waiters
     number = handle >> generation_bits
     chunk = layout.load(records["chunks"][number // per_chunk])
@@ -52,20 +51,16 @@ class wait:
         if slot == 0:
             return
         if self.reason == "future_get":
-            self.next = int(layout.load(as_type(slot, "std::atomic<void const*>")))
+            self.next, = struct.unpack("<Q", mem.read(slot, 8) or bytes(8))
         elif self.reason == "mutex_lock":
-            self.next = mutex_holder(as_type(slot, "weft::mutex"))
+            self.next = mutex_holder(layout.as_type(slot, "weft::mutex"))
         elif self.reason in LOCKS:
-            self.next = shared_mutex_writer(as_type(slot, "weft::shared_mutex"))
+            self.next = shared_mutex_writer(layout.as_type(slot, "weft::shared_mutex"))
 
     @property
     def is_known(self):
         """Whether something is known of who must act first."""
         return self.next != 0 or self.reason in JOINS
-
-
-def as_type(address, name):
-    return gdb.Value(address).cast(gdb.lookup_type(name).pointer()).dereference()
 
 
 def read_waiter(address, mem):

@@ -1,9 +1,7 @@
-"""listing.py: info green-threads."""
+"""listing.py: the lists of green threads."""
 import argparse
 
-import gdb
-
-from weft_gdb import green, stacks
+from weft_green import debugger, green, stacks
 
 GROUPS = 30
 FRAMES = 8
@@ -11,11 +9,11 @@ FRAMES = 8
 
 class options(argparse.ArgumentParser):
     def error(self, message):
-        raise gdb.GdbError(f"weft: {message}; see: help info green-threads")
+        raise debugger.failure(f"weft: {message}; see: help {debugger.LISTING}")
 
 
 def parser():
-    p = options(prog="info green-threads", add_help=False, allow_abbrev=False)
+    p = options(prog=debugger.LISTING, add_help=False, allow_abbrev=False)
     p.add_argument("-all", action="store_true")
     p.add_argument("-state")
     p.add_argument("-name")
@@ -69,7 +67,7 @@ def print_group(g, now, frames):
     name = f' "{first.name_text}"' if len(g.names) == 1 and first.name_text else ""
     head = f"green thread {first.label}" if g.count == 1 else f"{g.count} green threads"
     print(f"{head}{name} [{first.doing}{times(g, now)}]:")
-    for line in stacks.shown_frames(first, frames):
+    for line in stacks.shown_frames(first, g.pcs, frames):
         print(f"    {line}")
     if g.count > 1:
         ids = ", ".join(first._replace(id=i).label for i in g.ids)
@@ -92,7 +90,7 @@ def print_groups(all_runtimes, mem, wanted, now, limits):
         if len(found) > limits.groups:
             rest = found[limits.groups:]
             print(f"{plural(len(rest), 'more group')} with {plural(sum(g.count for g in rest), 'green thread')}; "
-                  f"to see them: info green-threads -groups {len(found)}\n")
+                  f"to see them: {debugger.LISTING} -groups {len(found)}\n")
 
 
 def print_all(all_runtimes, mem, wanted, now):
@@ -107,10 +105,7 @@ def print_all(all_runtimes, mem, wanted, now):
             print(f"{g.label}{name} [{g.doing}{since}]{' ' + labels if labels else ''}, started at {file}:{line}")
 
 
-class info_green_threads(gdb.Command):
-    """List the green threads of the program: weft's.
-Usage: info green-threads [OPTION]...
-
+OPTIONS_HELP = """\
 Those with the same state, stack and start place are one entry; the largest group comes first.
 Frames have the numbers that `bt` gives them after `green-thread ID`. Frames of the library are left
 out.
@@ -125,25 +120,20 @@ out.
   -groups N      show at most N groups (30)
   -frames N      show at most N frames of a group (8)"""
 
-    def __init__(self):
-        super().__init__("info green-threads", gdb.COMMAND_STATUS)
 
-    def invoke(self, argument, from_tty):
-        self.dont_repeat()
-        o = parser().parse_args(gdb.string_to_argv(argument))
-        filtered = o.state or o.name is not None or o.label or o.at
-        wanted = (lambda g: green.matches(g, o)) if filtered else None
-        all_runtimes = green.runtimes()
-        if not all_runtimes:
-            print("No runtime of weft has been started, or all have ended.")
-            return
-        now = green.now_ns(all_runtimes)
-        with green.memory() as mem:
-            if o.all:
-                print_all(all_runtimes, mem, wanted, now)
-            else:
-                print_groups(all_runtimes, mem, wanted, now, o)
+def print_list(arguments):
+    """Prints the list that a command asks for by its arguments, a list of words."""
+    o = parser().parse_args(arguments)
+    filtered = o.state or o.name is not None or o.label or o.at
+    wanted = (lambda g: green.matches(g, o)) if filtered else None
+    all_runtimes = green.runtimes()
+    if not all_runtimes:
+        print("No runtime of weft has been started, or all have ended.")
+        return
+    now = green.now_ns(all_runtimes)
+    with green.memory() as mem:
+        if o.all:
+            print_all(all_runtimes, mem, wanted, now)
+        else:
+            print_groups(all_runtimes, mem, wanted, now, o)
 
-
-def install():
-    info_green_threads()

@@ -1,0 +1,15 @@
+# weft_probes.cmake: probes for bpftrace, perf and gdb, if the header that makes them is there:
+# docs/profiling.md#probes.
+set(WEFT_PROBES AUTO CACHE STRING "Probes for tracers of the system: AUTO (where sys/sdt.h is found), ON, or OFF")
+set_property(CACHE WEFT_PROBES PROPERTY STRINGS AUTO ON OFF)
+set(weft_has_probes FALSE)
+if(WEFT_PROBES)
+  include(CheckIncludeFileCXX)
+  check_include_file_cxx(sys/sdt.h WEFT_HAS_SYS_SDT_H)
+  if(WEFT_HAS_SYS_SDT_H)
+    set(weft_has_probes TRUE)
+    target_compile_definitions(weft PRIVATE WEFT_HAS_PROBES=1)
+  elseif(NOT WEFT_PROBES STREQUAL "AUTO")
+    message(FATAL_ERROR "weft: no sys/sdt.h for the probes; on Debian: apt-get install systemtap-sdt-dev (or configure with -DWEFT_PROBES=OFF)")
+  endif()
+endif()
