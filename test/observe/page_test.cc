@@ -1,4 +1,6 @@
 // page_test.cc: what the page answers, and what clients cannot do to it.
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,12 +21,14 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <weft/net/tcp.h>
 #include <weft/observe/page.h>
 #include <weft/weft.h>
 
+#include "support/build.h"
 #include "support/eventually.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
@@ -36,6 +40,9 @@ using namespace std::chrono_literals;
 using net::endpoint;
 using net::tcp_stream;
 using observe::page;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* token = "0123456789abcdef";
 constexpr std::chrono::milliseconds short_timeout = 50ms;
@@ -578,6 +585,68 @@ TEST_F(Page, WritesFilesForOtherPrograms) {
     save(".state.json", "/api/state");
     save(".stacks.json", "/stacks?form=json");
     never.close();
+}
+
+// Another process connects after the runtime has searched several times.
+pid_t connects_later(const net::tcp_listener& listener) {
+    const uint16_t port = listener.local_endpoint().port();
+    const pid_t other = ::fork();
+    if (other != 0) return other;
+    std::this_thread::sleep_for(300ms);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    ::_exit(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : 1);
+}
+
+// Programs with a page, each in a process of its own. Not with ThreadSanitizer, whose own thread
+// might wake a green thread.
+struct DeadlockWithAPage : ::testing::Test {
+    void SetUp() override {
+        GTEST_FLAG_SET(death_test_style, "threadsafe");
+        if (built_with_tsan) GTEST_SKIP() << "the sanitizer's own thread might wake a green thread";
+    }
+};
+
+TEST_F(DeadlockWithAPage, IsReported) {
+    const auto program = [] {
+        std::_Exit(weft::main([] {
+            const page p;
+            EXPECT_EQ(status_of(ask(p, "/")), 200);
+            const tcp_stream silent = connect(p);  // the page waits for a request, with a deadline
+            chan<int>().recv();
+        }));
+    };
+    EXPECT_EXIT(program(), ::testing::ExitedWithCode(deadlock_exit_code),
+                AllOf(HasSubstr("weft: fatal: all green threads are asleep: deadlock\n"
+                                "weft: 1 of runtime \"weft\" wait, and no timer and no other thread can wake one:\n"
+                                "weft:     green thread 1 \"main\": chan receive at "),
+                      Not(HasSubstr("weft-page"))));
+}
+
+TEST_F(DeadlockWithAPage, IsNotReportedWhileTheProgramWaitsForASocket) {
+    const auto program = [] {
+        std::_Exit(weft::main([] {
+            const page p;
+            net::tcp_listener listener(endpoint::loopback(0));
+            const pid_t other = connects_later(listener);
+            static_cast<void>(listener.accept());
+            ::waitpid(other, nullptr, 0);
+        }));
+    };
+    EXPECT_EXIT(program(), ::testing::ExitedWithCode(0), "^$");
+}
+
+// A green thread of the program then waits for one of the page.
+TEST_F(DeadlockWithAPage, IsNotReportedWhileAPageBeginsAndEnds) {
+    const auto program = [] {
+        std::_Exit(weft::main([] {
+            for (int i = 0; i < 20; ++i) const page p;
+        }));
+    };
+    EXPECT_EXIT(program(), ::testing::ExitedWithCode(0), "^$");
 }
 
 }  // namespace
