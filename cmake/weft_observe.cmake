@@ -24,7 +24,7 @@ if(NOT WEFT_LIBDW OR NOT WEFT_LIBDW_INCLUDE OR NOT WEFT_PROTOZERO_INCLUDE)
   return()
 endif()
 
-file(GLOB weft_observe_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/observe/*.cc")
+file(GLOB weft_observe_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/observe/*.cc" "${PROJECT_SOURCE_DIR}/src/observe/outside/*.cc")
 list(FILTER weft_observe_sources EXCLUDE REGEX "_test\\.cc$")
 add_library(weft_observe ${weft_observe_sources})
 add_library(weft::observe ALIAS weft_observe)

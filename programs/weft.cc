@@ -1,8 +1,9 @@
-// weft.cc: the program weft: reads recordings, and says what works on this machine. `weft help`
-// lists its commands.
+// weft.cc: the program weft: reads recordings and other processes, and says what works on this
+// machine. `weft help` lists its commands.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <weft/observe/doctor.h>
+#include <weft/observe/outside.h>
 #include <weft/observe/recorder.h>
 
 namespace {
@@ -24,10 +26,19 @@ constexpr const char* help_text =
   trace FILE --text [FROM TO]    one line for each event; FROM and TO are times after the first one: 10ms, 1.5s
   trace FILE --perfetto OUT      convert it for Perfetto (ui.perfetto.dev)
   trace FILE --chrome OUT        convert it for viewers of Chrome's JSON, such as speedscope
+  ps PID|CORE [OPTIONS]          the green threads of a process or core file, those with equal stacks as one entry
+     --all                       one line for each
+     --json                      the form weft.ps/1
+     --state STATE               only these: runnable, running, waiting, "in call", or a wait: "chan receive"
+     --name NAME                 only these; may have * and ?
+     --label KEY[=VALUE]         only those with this label
+     --at FILE[:LINE]            only those started there
+     --groups N                  show N groups of each runtime (30); 0: all
+     --program FILE              of a core file, if the program is not where it was
   doctor                         say whether recordings, names in reports, debuggers and profilers work here
   help                           this text
 
-FILE is what weft::observe has written: recording::write, triggers, stream.
+FILE of trace is what weft::observe has written: recording::write, triggers, stream.
 )";
 
 // What the caller can put right.
@@ -91,6 +102,52 @@ int trace(const std::vector<std::string>& arguments) {
     return 0;
 }
 
+// The value of an option, which is the next argument.
+const std::string& value_of(const std::vector<std::string>& arguments, std::size_t& i) {
+    if (i + 1 == arguments.size()) throw usage_error(arguments[i] + " needs a value");
+    return arguments[++i];
+}
+
+std::size_t number_of(const std::string& option, const std::string& text) {
+    char* end = nullptr;
+    const unsigned long value = std::strtoul(text.c_str(), &end, 10);
+    if (text.empty() || text[0] == '-' || *end != '\0') throw usage_error(option + " needs a number, not " + text);
+    return value;
+}
+
+int ps(const std::vector<std::string>& arguments) {
+    weft::observe::outside_options how;
+    std::string target;
+    std::string program;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& option = arguments[i];
+        if (option == "--all") {
+            how.grouped = false;
+        } else if (option == "--json") {
+            how.json = true;
+        } else if (option == "--state") {
+            how.state = value_of(arguments, i);
+        } else if (option == "--name") {
+            how.name = value_of(arguments, i);
+        } else if (option == "--label") {
+            how.label = value_of(arguments, i);
+        } else if (option == "--at") {
+            how.started_at = value_of(arguments, i);
+        } else if (option == "--groups") {
+            how.groups_max = number_of(option, value_of(arguments, i));
+        } else if (option == "--program") {
+            program = value_of(arguments, i);
+        } else if (option[0] == '-' || !target.empty()) {
+            throw usage_error("ps does not know " + option);
+        } else {
+            target = option;
+        }
+    }
+    if (target.empty()) throw usage_error("ps needs the number of a process, or a core file");
+    print(weft::observe::outside(target, program).green_threads(how));
+    return 0;
+}
+
 int doctor(const std::vector<std::string>& arguments) {
     if (!arguments.empty()) throw usage_error("doctor needs no arguments");
     bool is_broken = false;
@@ -106,6 +163,7 @@ int run(std::vector<std::string> arguments) {
     const std::string command = arguments[0];
     arguments.erase(arguments.begin());
     if (command == "trace") return trace(arguments);
+    if (command == "ps") return ps(arguments);
     if (command == "doctor") return doctor(arguments);
     if (command == "help" || command == "--help" || command == "-h") {
         print(help_text);
