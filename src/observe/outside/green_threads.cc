@@ -272,14 +272,23 @@ seen_g green_threads::read(uint64_t address) {
 
 void green_threads::read_again(std::vector<seen_g>& into) {
     std::vector<std::byte> all(into.size() * g_.size);
-    std::vector<target_memory::piece> pieces;
-    pieces.reserve(into.size());
-    for (std::size_t i = 0; i < into.size(); ++i) pieces.push_back({into[i].address, &all[i * g_.size], g_.size});
-    memory_.read_each(pieces);
+    std::vector<target_memory::piece> pieces;  // each of Gs that are neighbours: a read takes time for each piece
     for (std::size_t i = 0; i < into.size(); ++i) {
-        const uint64_t address = into[i].address;
-        into[i] = pieces[i].done == g_.size ? parse(&all[i * g_.size], address) : seen_g{};
-        into[i].address = address;
+        const bool is_neighbour = i != 0 && into[i].address == into[i - 1].address + g_.size;
+        if (is_neighbour) {
+            pieces.back().size += g_.size;
+        } else {
+            pieces.push_back({into[i].address, &all[i * g_.size], g_.size});
+        }
+    }
+    memory_.read_each(pieces);
+    std::size_t i = 0;
+    for (const target_memory::piece& p : pieces) {
+        for (std::size_t at = 0; at < p.size; at += g_.size, ++i) {
+            const uint64_t address = into[i].address;
+            into[i] = at + g_.size <= p.done ? parse(&all[i * g_.size], address) : seen_g{};
+            into[i].address = address;
+        }
     }
 }
 

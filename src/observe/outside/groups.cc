@@ -82,6 +82,10 @@ private:
             frames = frames_of_running(on, why);
         } else if (frames == nullptr && !g.never_ran) {
             why = "it ran while it was read";
+        } else if (on != nullptr) {
+            // What it has saved is where the call begins. Its thread knows more, if it sleeps.
+            const chain* whole = stacks_.of_thread(memory_.registers_of(on->tid));
+            if (whole != nullptr && whole->is_whole && whole->pcs.size() > frames->pcs.size()) frames = whole;
         }
         const bool is_alone = !grouped_ || on != nullptr;
         const key k{frames == nullptr ? ~uint64_t{0} : frames->number, g.where, kind_of(g), is_alone ? g.address : 0};
@@ -102,8 +106,7 @@ private:
         }
         const thread_registers at = memory_.registers_of(on->tid);
         const chain* frames = stacks_.of_thread(at);
-        if (frames == nullptr)
-            why = "its thread computes; its registers cannot be read from outside, stop it for that (SIGSTOP)";
+        if (frames == nullptr) why = "its thread computes; to read it, stop the process: kill -STOP";
         return frames;
     }
 

@@ -84,7 +84,7 @@ public:
         if (!memory_.is_core()) out += ", " + memory_.condition();
         out += all_.empty() ? ": no runtime of weft has been started, or all have ended\n" : "\n";
         for (const seen_runtime& one : all_) {
-            out += '\n';
+            if (!options_.grouped || one.number == 1) out += '\n';
             if (options_.grouped) {
                 add_groups(out, one);
             } else {

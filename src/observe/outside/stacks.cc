@@ -95,6 +95,7 @@ const chain* stacks::add(unwound found, uint64_t sp) {
     auto c = std::make_unique<chain>();
     c->number = numbers_.try_emplace(found.pcs, static_cast<uint32_t>(numbers_.size())).first->second;
     c->is_cut = found.pcs.size() >= frames_max;
+    c->is_whole = found.is_whole;
     uint64_t last = sp;
     for (const uint64_t slot : found.slots) {
         // On another stack, or far away.

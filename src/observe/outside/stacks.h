@@ -31,6 +31,7 @@ struct chain {
     std::vector<uint64_t> pcs;
     std::vector<uint32_t> slots;  // offsets of pcs[1] and the following from the stack pointer; empty: unknown
     bool is_cut = false;          // there are more
+    bool is_whole = false;        // the outermost function was reached
 
     // Bytes from the stack pointer up to the last slot.
     [[nodiscard]] std::size_t window() const noexcept { return slots.empty() ? 0 : slots.back() + sizeof(uint64_t); }
