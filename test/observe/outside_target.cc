@@ -73,14 +73,14 @@ void scene(bool aborts) {
     weft::mutex held;
     held.lock();
     for (int i = 0; i < 100; ++i) {
-        const char* pool = i < 60 ? "blue" : "red";
-        weft::go({.name = "worker", .labels = {{"pool", pool}, {"tier", "1"}}}, [never] { serve(never); });  // <worker>
+        const weft::label_set labels{{"pool", i < 60 ? "blue" : "red"}, {"tier", "1"}};
+        weft::go({.name = "worker", .labels = labels}, [never] { serve(never), no_tail_call(); });  // <worker>
     }
     for (unsigned depth = 1; depth <= 3; ++depth) {
-        weft::go({.name = "nested"}, [never, depth] { nest(never, depth); });  // <nested>
+        weft::go({.name = "nested"}, [never, depth] { nest(never, depth), no_tail_call(); });  // <nested>
     }
-    weft::go({.name = "locker"}, [&held] { lock(held); });  // <locker>
-    weft::go({.name = "hog"}, [] { compute(); });           // <hog>
+    weft::go({.name = "locker"}, [&held] { lock(held), no_tail_call(); });  // <locker>
+    weft::go({.name = "hog"}, [] { compute(), no_tail_call(); });           // <hog>
     while (weft::stats().waiting < 104) weft::yield();
     if (aborts) std::abort();
     wait_for_the_end();

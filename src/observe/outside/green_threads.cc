@@ -96,7 +96,7 @@ void green_threads::find_fields(layout& where) {
               e("value_at"),
               e("value_size")};
     waiter_ = {where.size_of("waiter"), where.field("waiter", "lock"), where.field("waiter", "slot")};
-    for (const auto& [value, name] : where.names_of("debugger_bit")) {
+    for (const auto& [name, value] : where.enumerators_of("debugger_bit")) {
         const auto mask = static_cast<uint64_t>(value);
         if (name == "named") bit_.named = mask;
         if (name == "labelled") bit_.labelled = mask;
@@ -104,7 +104,7 @@ void green_threads::find_fields(layout& where) {
         if (name == "low") bit_.low = mask;
         if (name == "pinned") bit_.pinned = mask;
     }
-    for (const auto& [value, name] : where.names_of("g_state")) {
+    for (const auto& [name, value] : where.enumerators_of("g_state")) {
         states_[value] = name == "runnable"                 ? seen_state::runnable
                          : name == "running"                ? seen_state::running
                          : name == "in_call"                ? seen_state::in_call
@@ -112,11 +112,11 @@ void green_threads::find_fields(layout& where) {
                          : name == "idle" || name == "dead" ? seen_state::unused
                                                             : seen_state::unknown;
     }
-    for (const auto& [value, name] : where.names_of("wait_reason")) {
+    for (const auto& [name, value] : where.enumerators_of("wait_reason")) {
         reasons_[value] = text_of_reason(name);
         waits_for_slot_[value] = name == "mutex_lock" || name.substr(0, 17) == "shared_mutex_lock";
     }
-    for (const auto& [value, name] : where.names_of("p_state")) {
+    for (const auto& [name, value] : where.enumerators_of("p_state")) {
         if (name == "idle") p_idle_ = value;
     }
 }

@@ -253,19 +253,19 @@ uint64_t layout::constant(const char* type_name, const char* name) {
     return value;
 }
 
-std::map<int64_t, std::string> layout::names_of(const char* enumeration) {
+std::vector<layout::enumerator> layout::enumerators_of(const char* enumeration) {
     Dwarf_Die die = type(enumeration);
-    std::map<int64_t, std::string> names;
+    std::vector<enumerator> all;
     for_each_child(&die, [&](Dwarf_Die* child) {
         Dwarf_Attribute attribute;
         Dwarf_Sword value = 0;
         if (dwarf_tag(child) != DW_TAG_enumerator) return true;
         if (dwarf_formsdata(dwarf_attr(child, DW_AT_const_value, &attribute), &value) == 0)
-            names[value] = name_of(child);
+            all.push_back({std::string(name_of(child)), value});
         return true;
     });
-    if (names.empty()) throw_misfit("the debug information has no values of " + std::string(enumeration));
-    return names;
+    if (all.empty()) throw_misfit("the debug information has no values of " + std::string(enumeration));
+    return all;
 }
 
 }  // namespace weft::observe::detail

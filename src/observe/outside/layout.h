@@ -38,8 +38,13 @@ public:
     // A constant that is a static member.
     [[nodiscard]] uint64_t constant(const char* type, const char* name);
 
-    // The names of an enumeration, by value.
-    [[nodiscard]] std::map<int64_t, std::string> names_of(const char* enumeration);
+    struct enumerator {
+        std::string name;
+        int64_t value;
+    };
+
+    // Several may have the same value.
+    [[nodiscard]] std::vector<enumerator> enumerators_of(const char* enumeration);
 
     // The address of the list of runtimes.
     [[nodiscard]] uint64_t registry() const noexcept { return registry_; }
