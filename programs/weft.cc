@@ -1,5 +1,5 @@
-// weft.cc: the program weft: reads recordings and other processes, and says what works on this
-// machine. `weft help` lists its commands.
+// weft.cc: the program weft: reads recordings, other processes and their pages, and says what works
+// on this machine. `weft help` lists its commands.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +15,9 @@
 #include <weft/observe/doctor.h>
 #include <weft/observe/outside.h>
 #include <weft/observe/recorder.h>
+
+#include "program_arguments.h"
+#include "top.h"
 
 namespace {
 
@@ -35,34 +38,16 @@ constexpr const char* help_text =
      --at FILE[:LINE]            only those started there
      --groups N                  show N groups of each runtime (30); 0: all
      --program FILE              of a core file, if the program is not where it was
+  top URL|PID [OPTIONS]          what a program does, each second, in a terminal: by its page, or from outside
+     --once                      print it once, as text
+     --every TIME                between two samples (1s)
+     --by VIEW                   rows by site, state, label or object
+     --sort ORDER                rows by count, oldest or name
   doctor                         say whether recordings, names in reports, debuggers and profilers work here
   help                           this text
 
 FILE of trace is what weft::observe has written: recording::write, triggers, stream.
 )";
-
-// What the caller can put right.
-struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-// "10ms", "1.5s", "200us", "3000ns", or "2" for seconds.
-std::chrono::nanoseconds duration_of(const std::string& text) {
-    struct unit {
-        std::string_view name;
-        double ns;
-    };
-
-    double value = 0;
-    char rest[8] = "";
-    const int fields = std::sscanf(text.c_str(), "%lf%7s", &value, rest);  // NOLINT(cert-err34-c): checked below
-    for (const unit& u : {unit{"ns", 1}, unit{"us", 1e3}, unit{"ms", 1e6}, unit{"s", 1e9}, unit{"", 1e9}}) {
-        if (fields >= 1 && value >= 0 && value < 1e9 && u.name == rest) {
-            return std::chrono::nanoseconds(static_cast<std::int64_t>(value * u.ns));
-        }
-    }
-    throw usage_error("\"" + text + "\" is no time; write 10ms, 1.5s or 200us");
-}
 
 void print(const std::string& text) {
     const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -100,19 +85,6 @@ int trace(const std::vector<std::string>& arguments) {
         throw usage_error("trace does not know " + form);
     }
     return 0;
-}
-
-// The value of an option, which is the next argument.
-const std::string& value_of(const std::vector<std::string>& arguments, std::size_t& i) {
-    if (i + 1 == arguments.size()) throw usage_error(arguments[i] + " needs a value");
-    return arguments[++i];
-}
-
-std::size_t number_of(const std::string& option, const std::string& text) {
-    char* end = nullptr;
-    const unsigned long value = std::strtoul(text.c_str(), &end, 10);
-    if (text.empty() || text[0] == '-' || *end != '\0') throw usage_error(option + " needs a number, not " + text);
-    return value;
 }
 
 int ps(const std::vector<std::string>& arguments) {
@@ -164,6 +136,7 @@ int run(std::vector<std::string> arguments) {
     arguments.erase(arguments.begin());
     if (command == "trace") return trace(arguments);
     if (command == "ps") return ps(arguments);
+    if (command == "top") return top(arguments);
     if (command == "doctor") return doctor(arguments);
     if (command == "help" || command == "--help" || command == "-h") {
         print(help_text);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -101,6 +102,8 @@ class pass {
 public:
     pass(weft::detail::scheduler& s, runtime_state& into) : s_(s), into_(into) {
         stacks_every_ = std::max<uint64_t>(1, into.stats.live / runtime_state::stacks_measured);
+        waits_every_ =
+            std::max<uint64_t>(1, (into.stats.live + runtime_state::waits_read - 1) / runtime_state::waits_read);
     }
 
     void run() {
@@ -111,6 +114,7 @@ public:
         into_.states = named(states_);
         show_sites();
         show_labels();
+        show_objects();
         measure_stacks();
     }
 
@@ -124,6 +128,10 @@ private:
             ++group.count;
             group.one = &g;
             group.site = key_of(seen_.who.where);
+        }
+        if (seen_.state == g_state::waiting && has_object(seen_.reason)) {
+            const bool is_read = waits_++ % waits_every_ == 0 && waiting_.size() < runtime_state::waits_read;
+            if (is_read) waiting_.push_back(&g);
         }
         if (!seen_.has_stack) return;
         const bool is_next = into_.stacks.bound++ % stacks_every_ == 0;
@@ -247,6 +255,58 @@ private:
         return (g.traits & weft::detail::trait::labelled) != 0 && g.labels == block;
     }
 
+    // At the others, only one green thread waits, or time and the system end the wait.
+    static bool has_object(wait_reason reason) noexcept {
+        switch (reason) {
+            case wait_reason::none:
+            case wait_reason::chan_receive_nil:
+            case wait_reason::chan_send_nil:
+            case wait_reason::sleep:
+            case wait_reason::start:
+            case wait_reason::select:
+            case wait_reason::select_no_cases:
+            case wait_reason::timer:
+            case wait_reason::fd_readable:
+            case wait_reason::fd_writable:
+            case wait_reason::select_fd:
+            case wait_reason::file_operation:
+            case wait_reason::process_end:
+                return false;
+            default:
+                return true;
+        }
+    }
+
+    // Each of a sample counts for as many green threads as it was chosen from.
+    void show_objects() {
+        std::map<std::pair<const void*, wait_reason>, uint64_t> waiters;
+        for (std::size_t i = 0; i < waiting_.size(); i += batch) {
+            const std::size_t count = std::min(batch, waiting_.size() - i);
+            const weft::detail::frozen still(&waiting_[i], static_cast<uint32_t>(count));
+            for (std::size_t k = i; k < i + count; ++k) {
+                const void* at = object_of(*waiting_[k]);
+                if (at != nullptr) waiters[{at, waiting_[k]->reason}] += waits_every_;
+            }
+        }
+        into_.objects_are_estimates = waits_every_ > 1;
+        for (const auto& [object, count] : waiters) {
+            into_.objects.push_back({object.first, weft::detail::text(object.second), count});
+        }
+        std::stable_sort(into_.objects.begin(), into_.objects.end(),
+                         [](const object_state& a, const object_state& b) { return a.count > b.count; });
+        into_.objects.resize(std::min(into_.objects.size(), runtime_state::objects_shown));
+    }
+
+    // Requires: g is frozen.
+    WEFT_NO_SANITIZE static const void* object_of(const G& g) noexcept {
+        if (g.state.load(acquire) != g_state::waiting) return nullptr;  // pairs with set_state
+        const weft::detail::waiter* w = g.waiting;
+        if (w == nullptr || !has_object(g.reason)) return nullptr;
+        const weft::detail::guarded_word* lock = w->lock;
+        void* slot = w->slot;
+        return weft::detail::waits_for_lock(g.reason) ? slot : static_cast<const void*>(lock);
+    }
+
     void measure_stacks() {
         std::size_t sum = 0;
         for (std::size_t i = 0; i < sample_.size(); i += batch) {
@@ -281,6 +341,9 @@ private:
     site_group* last_ = nullptr;  // of last_key_
     std::unordered_map<const label_block*, label_group> labels_;
     std::vector<G*> sample_;
+    std::vector<G*> waiting_;  // some of those that wait at an object
+    uint64_t waits_ = 0;
+    uint64_t waits_every_ = 1;
     uint64_t stacks_every_ = 1;
 };
 

@@ -2,7 +2,8 @@
 // state, by the place where they were started, and by labels.
 //
 // One pass over all Gs reads no stacks, and freezes none. After it, at most labels_read Gs are
-// frozen, to read their labels, and stacks_measured, to measure their stacks. So the time is that
+// frozen, to read their labels, waits_read, to read at what they wait, and stacks_measured, to
+// measure their stacks. So the time is that
 // of reading the memory of the Gs (see docs/page.md).
 //
 // Nothing is stopped: each figure is right, but not all are of the same instant.
@@ -63,6 +64,14 @@ struct label_state {
     uint64_t count = 0;
 };
 
+// A channel, mutex or other object, by the address of its lock, and the green threads that wait at
+// it for one reason.
+struct object_state {
+    const void* at;
+    const char* reason;
+    uint64_t count;
+};
+
 struct stack_state {
     uint64_t bound = 0;               // green threads that have one
     std::size_t measured = 0;         // of these
@@ -75,6 +84,8 @@ struct runtime_state {
     static constexpr std::size_t labels_shown = 50;
     static constexpr std::size_t labels_read = 2048;
     static constexpr std::size_t stacks_measured = 64;
+    static constexpr std::size_t waits_read = 2048;
+    static constexpr std::size_t objects_shown = 20;
     static constexpr std::size_t without_p_shown = 64;
 
     int64_t now_ns = 0;   // CLOCK_MONOTONIC
@@ -91,6 +102,8 @@ struct runtime_state {
     std::vector<label_state> labels;
     std::size_t labels_left_out = 0;
     bool labels_are_estimates = false;
+    std::vector<object_state> objects;
+    bool objects_are_estimates = false;
 };
 
 // Throws std::bad_alloc.

@@ -1,6 +1,8 @@
 // state_json.cc: the form weft.state/1 of a runtime_state: docs/page.md lists its fields.
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "observe/json.h"
 #include "observe/metric_table.h"
 #include "observe/state.h"
@@ -81,6 +83,13 @@ void add_groups(json_text& j, const runtime_state& state) {
     }
     j.close(']').member("labels_left_out", state.labels_left_out);
     j.member("labels_are_estimates", state.labels_are_estimates);
+    j.key("objects").open('[');
+    for (const object_state& object : state.objects) {
+        char address[32];
+        std::snprintf(address, sizeof(address), "%p", object.at);
+        j.open('{').member("address", address).member("reason", object.reason).member("count", object.count).close('}');
+    }
+    j.close(']').member("objects_are_estimates", state.objects_are_estimates);
 }
 
 }  // namespace

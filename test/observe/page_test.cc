@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <latch>
@@ -303,8 +304,11 @@ TEST_F(Page, ShowsGroupsOfGreenThreads) {
     EXPECT_TRUE(has(state, "\"count\":3,\"oldest_ns\":")) << state;  // they have different names
     EXPECT_FALSE(has(state, "\"name\":\"n0\"")) << state;
     EXPECT_TRUE(has(
-        state, R"("labels":[{"text":"tenant=\"acme\"","count":5}],"labels_left_out":0,"labels_are_estimates":false})"))
+        state, R"("labels":[{"text":"tenant=\"acme\"","count":5}],"labels_left_out":0,"labels_are_estimates":false,)"))
         << state;
+    // The channel; a sleep has no object.
+    EXPECT_TRUE(has(state, "\"objects\":[{\"address\":\"0x")) << state;
+    EXPECT_TRUE(has(state, R"(","reason":"chan receive","count":5}],"objects_are_estimates":false})")) << state;
     EXPECT_TRUE(has(state, "page_test.cc")) << state;
     EXPECT_TRUE(has(state, "\"in_call\":true")) << state;
     EXPECT_TRUE(has(state, "\"stacks\":{\"bound\":9,\"measured\":8,")) << state;
@@ -323,8 +327,30 @@ TEST_F(Page, EstimatesTheNumbersOfManyLabels) {
     const std::string state = ask(p, with_token("/api/state"));
     EXPECT_TRUE(has(state, R"("labels":[{"text":"kind=many","count":3000},{"text":"kind=few","count":3}],)")) << state;
     EXPECT_TRUE(has(state, R"("labels_are_estimates":true)")) << state;
+    // Each second one was read, and counts for two.
+    EXPECT_TRUE(has(state, R"(","reason":"chan receive","count":3004}],"objects_are_estimates":true})")) << state;
     never.close();
     shown.drain();
+}
+
+TEST_F(Page, ShowsTheObjectsWithTheMostWaiters) {
+    const chan<int> never;
+    weft::mutex held;
+    shown.run([&] {
+        held.lock();
+        for (int i = 0; i < 3; ++i) go([&] { const std::lock_guard hold(held); });
+        for (int i = 0; i < 2; ++i) go([never] { never.recv(); });
+        while (stats().waiting < 5) yield();
+        const page p(usual());
+        char mutex[32];
+        std::snprintf(mutex, sizeof(mutex), "%p", static_cast<const void*>(&held));
+        const std::string state = ask(p, with_token("/api/state"));
+        EXPECT_TRUE(has(state, std::string(R"("objects":[{"address":")") + mutex +
+                                   R"(","reason":"mutex lock","count":3},{"address":"0x)"))
+            << state;
+        held.unlock();
+        never.close();
+    });
 }
 
 TEST_F(Page, MakesARecordingIfAllowed) {

@@ -2,9 +2,12 @@
 #include "observe/outside/state_from_outside.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,25 @@ namespace {
 constexpr std::size_t sites_shown = 200;
 constexpr std::size_t labels_shown = 50;
 constexpr std::size_t objects_shown = 20;
+
+// Waits at no object, or at one at which only one green thread can wait.
+constexpr std::string_view alone[] = {"waiting",
+                                      "chan receive (nil chan)",
+                                      "chan send (nil chan)",
+                                      "sleep",
+                                      "start",
+                                      "select",
+                                      "select (no cases)",
+                                      "timer",
+                                      "I/O read",
+                                      "I/O write",
+                                      "select (I/O)",
+                                      "file",
+                                      "process"};
+
+bool has_object(const std::string& doing) noexcept {
+    return std::find(std::begin(alone), std::end(alone), doing) == std::end(alone);
+}
 
 template <typename Key>
 std::vector<std::pair<Key, uint64_t>> sorted(const std::map<Key, uint64_t>& counts) {
@@ -87,7 +109,7 @@ private:
         ++s.states[doing];
         if (g.labels != 0) ++labels_[gs_.labels_of(g)];
         if (g.state == seen_state::running || g.state == seen_state::in_call) running_[g.address] = g;
-        if (g.state == seen_state::waiting && g.waiting != 0) waiting_.push_back(g);
+        if (g.state == seen_state::waiting && g.waiting != 0 && has_object(doing)) waiting_.push_back(g);
     }
 
     void add_stats(json_text& j) {
@@ -186,7 +208,7 @@ private:
                 .member("count", all[i].second)
                 .close('}');
         }
-        j.close(']');
+        j.close(']').member("objects_are_estimates", false);
     }
 
     target_memory& memory_;
