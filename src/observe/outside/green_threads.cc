@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -57,6 +58,7 @@ green_threads::green_threads(target_memory& memory, code& program, layout& where
       unit_size_(std::max<uint64_t>(smallest_unit, memory.page_size())),
       first_pc_(program.address_of("run_context_entry")) {
     find_fields(where);
+    find_figures(where);
     buffer_.resize(chunk_size_);
 }
 
@@ -67,9 +69,9 @@ void green_threads::find_fields(layout& where) {
           g("state"),         g("reason"),     g("traits"),     g("stack"),      g("id"),      g("parent"),
           g("waiting"),       g("since_ns"),   g("where"),      g("name"),       g("labels")};
     const auto s = [&](const char* path) { return where.field("scheduler", path); };
-    scheduler_ = {s("next_registered"), s("name"),       s("is_mains"),   s("gs.chunks_"),
-                  s("all_ms"),          s("ps.at_"),     s("ps.in_use_"), s("global.size_"),
-                  s("injected.size_"),  s("high.size_"), s("low.size_")};
+    scheduler_ = {s("next_registered"), s("name"),           s("is_mains"),   s("gs.chunks_"),
+                  s("all_ms"),          s("ps.at_"),         s("ps.in_use_"), s("ps.made_"),
+                  s("global.size_"),    s("injected.size_"), s("high.size_"), s("low.size_")};
     chunk_ = {where.field("g_pool::chunk", "next"), where.field("g_pool::chunk", "first_unit")};
     const auto m = [&](const char* path) { return where.field("M", path); };
     m_ = {where.size_of("M"), m("g"), m("lent_by"), m("p"), m("thread_id"), m("all_next")};
@@ -118,6 +120,65 @@ void green_threads::find_fields(layout& where) {
     }
     for (const auto& [name, value] : where.enumerators_of("p_state")) {
         if (name == "idle") p_idle_ = value;
+    }
+}
+
+// Another version of weft may lack some of them.
+void green_threads::find_figures(layout& where) {
+    constexpr std::pair<const char*, const char*> of_p[] = {{"spawned", "count.spawned.value_"},
+                                                            {"finished", "count.finished.value_"},
+                                                            {"parks", "count.parks.value_"},
+                                                            {"steals", "count.steals.value_"},
+                                                            {"steal_rounds", "count.steal_rounds.value_"},
+                                                            {"global_gets", "count.global_gets.value_"},
+                                                            {"overflows", "count.overflows.value_"},
+                                                            {"timers_fired", "count.timers_fired.value_"},
+                                                            {"preemptions", "count.preemptions.value_"},
+                                                            {"preempted", "count.preempted.value_"},
+                                                            {"interrupted", "count.interrupted.value_"}};
+    constexpr std::pair<const char*, const char*> of_scheduler[] = {{"spawned", "external_spawns"},
+                                                                    {"finished", "external_ends"},
+                                                                    {"parks", "external_parks"},
+                                                                    {"wakes", "wakes"},
+                                                                    {"hand_offs", "hand_offs"},
+                                                                    {"threads_idle", "idle.ms.count"},
+                                                                    {"threads_spinning", "idle.spinning"},
+                                                                    {"retakes_blocked", "sysmon.count.retakes_blocked"},
+                                                                    {"retakes_burning", "sysmon.count.retakes_burning"},
+                                                                    {"retakes_in_call", "sysmon.count.retakes_in_call"},
+                                                                    {"monitor_looks", "sysmon.count.scans"},
+                                                                    {"monitor_late", "sysmon.count.late"},
+                                                                    {"thread_shortages", "no_thread"}};
+    const auto find = [&](const char* type, const auto& wanted, std::vector<figure>& into) {
+        for (const auto& [name, path] : wanted) {
+            const std::optional<field_place> place = where.field_if_any(type, path);
+            if (place) into.push_back({name, *place});
+        }
+    };
+    find("P", of_p, of_ps_);
+    find("scheduler", of_scheduler, of_scheduler_);
+    latency_ = where.field_if_any("P", "latency").value_or(field_place{});
+    if (latency_.size != latency_histogram::buckets * sizeof(uint64_t)) latency_ = {};
+}
+
+void green_threads::read_figures(seen_runtime& of) {
+    uint64_t first = 0;
+    uint32_t count = 0;
+    static_cast<void>(memory_.get(of.address + scheduler_.ps_at.offset, first));
+    static_cast<void>(memory_.get(of.address + scheduler_.ps_made.offset, count));
+    std::vector<std::byte> p(p_.size);
+    for (uint32_t i = 0; i < count && i < ps_max; ++i) {  // those that are no longer in use, too
+        if (memory_.read(first + uint64_t{i} * p_.size, p.data(), p.size()) != p.size()) break;
+        for (const figure& f : of_ps_) of.figures[f.name] += f.place.in(p.data());
+        if (latency_.size == 0) continue;
+        for (std::size_t b = 0; b < latency_histogram::buckets; ++b) {
+            of.latency.counts[b] += field_place{latency_.offset + b * sizeof(uint64_t), sizeof(uint64_t)}.in(p.data());
+        }
+    }
+    for (const figure& f : of_scheduler_) {
+        uint64_t value = 0;
+        const std::size_t size = std::min(f.place.size, sizeof(value));
+        if (memory_.read(of.address + f.place.offset, &value, size) == size) of.figures[f.name] += value;
     }
 }
 
@@ -182,6 +243,7 @@ std::vector<seen_runtime> green_threads::runtimes() {
         }
         read_ms(one);
         read_ps(one);
+        read_figures(one);
         is_mains.push_back(main != 0);
         all.push_back(std::move(one));
         at = next;

@@ -17,6 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <weft/debug.h>
+
 #include "observe/outside/code.h"
 #include "observe/outside/layout.h"
 #include "observe/outside/memory.h"
@@ -82,7 +84,9 @@ struct seen_runtime {
     uint64_t address = 0;
     unsigned number = 0;  // from 1
     std::string name;
-    std::vector<seen_p> ps;  // those in use
+    std::vector<seen_p> ps;                   // those in use
+    std::map<std::string, uint64_t> figures;  // fields of stats_snapshot that can be read
+    latency_histogram latency;
     std::vector<seen_m> ms;
     uint64_t queued_global = 0;  // in the queues that belong to no P
 
@@ -141,6 +145,8 @@ private:
     [[nodiscard]] seen_g parse(const std::byte* g, uint64_t address) const;
     [[nodiscard]] std::string string_at(uint64_t address);
     void read_ps(seen_runtime& of);
+    void find_figures(layout& where);
+    void read_figures(seen_runtime& of);
     void read_ms(seen_runtime& of);
 
     target_memory& memory_;
@@ -156,7 +162,7 @@ private:
     } g_{};
 
     struct {
-        field_place next, name, is_mains, chunks, all_ms, ps_at, ps_in_use, global, injected, high, low;
+        field_place next, name, is_mains, chunks, all_ms, ps_at, ps_in_use, ps_made, global, injected, high, low;
     } scheduler_{};
 
     struct {
@@ -193,6 +199,16 @@ private:
     } bit_;
 
     int64_t p_idle_ = 0;
+
+    // A field of stats_snapshot, and where a part of it is.
+    struct figure {
+        const char* name;
+        field_place place;
+    };
+
+    std::vector<figure> of_ps_;
+    std::vector<figure> of_scheduler_;
+    field_place latency_;  // of a P; no size: unknown
 
     std::map<int64_t, seen_state> states_;
     std::map<int64_t, std::string> reasons_;

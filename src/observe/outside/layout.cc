@@ -212,7 +212,7 @@ bool layout::find_field(Dwarf_Die* in, std::string_view name, std::size_t& offse
     return is_found;
 }
 
-field_place layout::field(const char* type_name, std::string_view path) {
+std::optional<field_place> layout::field_if_any(const char* type_name, std::string_view path) {
     Dwarf_Die at = type(type_name);
     field_place place;
     for (std::string_view rest = path; !rest.empty();) {
@@ -221,14 +221,18 @@ field_place layout::field(const char* type_name, std::string_view path) {
         // A type may be declared only where it is used.
         if (dwarf_hasattr(&at, DW_AT_declaration) == 1) at = type(name_of(&at));
         Dwarf_Die next;
-        if (!find_field(&at, name, place.offset, next)) {
-            throw_misfit("the debug information has no " + std::string(type_name) + "::" + std::string(path));
-        }
+        if (!find_field(&at, name, place.offset, next)) return std::nullopt;
         at = next;
     }
     Dwarf_Word size = 0;
     if (dwarf_aggregate_size(&at, &size) == 0) place.size = size;
     return place;
+}
+
+field_place layout::field(const char* type_name, std::string_view path) {
+    const std::optional<field_place> place = field_if_any(type_name, path);
+    if (!place) throw_misfit("the debug information has no " + std::string(type_name) + "::" + std::string(path));
+    return *place;
 }
 
 std::size_t layout::size_of(const char* type_name) {

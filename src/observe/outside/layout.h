@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ public:
 
     // The field "a.b" of a type in weft::detail, also of its base classes.
     [[nodiscard]] field_place field(const char* type, std::string_view path);
+    [[nodiscard]] std::optional<field_place> field_if_any(const char* type, std::string_view path);
     [[nodiscard]] std::size_t size_of(const char* type);
 
     // A constant that is a static member.

@@ -125,7 +125,14 @@ private:
         j.member("live", live_).member("runnable", by_state_[seen_state::runnable]);
         j.member("running", by_state_[seen_state::running]).member("in_call", by_state_[seen_state::in_call]);
         j.member("waiting", by_state_[seen_state::waiting]).member("switches", switches);
-        j.member("queued_local", queued).member("queued_global", of_.queued_global).close('}');
+        j.member("queued_local", queued).member("queued_global", of_.queued_global);
+        for (const auto& [name, value] : of_.figures) j.member(name, value);
+        j.close('}').key("latency").open('{').member("count", of_.latency.total()).key("buckets").open('[');
+        for (std::size_t b = 0; b < latency_histogram::buckets; ++b) {
+            if (of_.latency.counts[b] == 0) continue;
+            j.open('[').value(latency_histogram::least_ns(b)).value(of_.latency.counts[b]).close(']');
+        }
+        j.close(']').close('}');
     }
 
     void add_running(json_text& j, const seen_g& g, const seen_m& on) {
