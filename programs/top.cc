@@ -47,6 +47,7 @@ public:
         weft::observe::outside_options how;
         how.json = true;
         if (which.view == top_view::sites) how.started_at = which.file + ":" + std::to_string(which.line);
+        if (which.view == top_view::labels) how.label = which.text.substr(0, which.text.find(", "));
         if (which.view == top_view::states || which.view == top_view::objects) how.state = which.text;
         const json_value all = json_value::parse(process_.green_threads(how));
         // That with the most green threads, which state() shows.

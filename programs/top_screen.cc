@@ -328,9 +328,13 @@ std::string headline(const json_value& group) {
 void add_group(std::vector<std::string>& lines, const json_value& group) {
     lines.push_back(headline(group));
     int index = 0;
+    std::string called;  // the public function of weft in which the frames inside are
     for (const json_value& f : group["stack"].items()) {
         const std::string& kind = f["kind"].text();
-        if (kind == "runtime" || kind == "glue") continue;
+        if (kind == "interface") called = printable(f["function"].text());
+        if (kind == "interface" || kind == "runtime" || kind == "glue") continue;
+        if (!called.empty()) lines.push_back((index == 0 ? "    … parked in " : "    … in ") + called);
+        called.clear();
         std::string text = format("    #%-2d ", index++) +
                            (f["function"].is_null() ? f["pc"].text() : printable(f["function"].text()));
         if (!f["file"].is_null()) text += " at " + place(f);
@@ -360,7 +364,7 @@ std::vector<std::string> stacks_of(const json_value& all, const top_filter& whic
     for (const json_value& group : all.items()) {
         if (is_in(group, which)) add_group(lines, group);
     }
-    if (lines.empty()) lines.push_back("none of them is there any longer");
+    if (lines.empty()) lines.push_back("no group has only these green threads");
     return lines;
 }
 
