@@ -41,6 +41,9 @@ page_client::page_client(const std::string& url) {
     if (!host_.empty() && host_.front() == '[') host_ = host_.substr(1, host_.size() - 2);
     const std::size_t token = rest.find("token=");
     if (token != std::string::npos) token_ = rest.substr(token + 6, rest.find('&', token) - token - 6);
+    // Other users of the machine see the arguments of a program, but not its environment.
+    const char* hidden = std::getenv("WEFT_TOKEN");  // NOLINT(concurrency-mt-unsafe): one thread
+    if (token == std::string::npos && hidden != nullptr) token_ = hidden;
     if (host_.empty() || port_.empty()) {
         throw std::runtime_error("weft: \"" + url +
                                  "\" is no URL of a page, such as http://127.0.0.1:8090/?token=1234");

@@ -7,7 +7,8 @@
 
 class page_client {
 public:
-    // url: as page::url() returns it. Throws std::runtime_error if it is none.
+    // url: as page::url() returns it. Without a token, that of the environment variable WEFT_TOKEN
+    // is used. Throws std::runtime_error if it is no URL.
     explicit page_client(const std::string& url);
 
     // The body of the answer to a request for "/api/state". Throws std::runtime_error, which says

@@ -160,9 +160,10 @@ public:
                 }
                 break;
         }
-        std::stable_sort(all.begin(), all.end(), [order](const entry& a, const entry& b) {
-            if (order == top_order::oldest) return a.oldest > b.oldest;
-            return order == top_order::name ? a.name < b.name : a.count > b.count;
+        std::sort(all.begin(), all.end(), [order](const entry& a, const entry& b) {
+            if (order == top_order::oldest && a.oldest != b.oldest) return a.oldest > b.oldest;
+            if (order != top_order::name && a.count != b.count) return a.count > b.count;
+            return a.name < b.name;
         });
         for (entry& e : all) screen.rows.push_back(std::move(e.row));
         const json_value& left_out = now_[view == top_view::sites ? "sites_left_out" : "labels_left_out"];

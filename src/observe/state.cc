@@ -292,8 +292,10 @@ private:
         for (const auto& [object, count] : waiters) {
             into_.objects.push_back({object.first, weft::detail::text(object.second), count});
         }
-        std::stable_sort(into_.objects.begin(), into_.objects.end(),
-                         [](const object_state& a, const object_state& b) { return a.count > b.count; });
+        std::sort(into_.objects.begin(), into_.objects.end(), [](const object_state& a, const object_state& b) {
+            if (a.count != b.count) return a.count > b.count;
+            return a.at != b.at ? a.at < b.at : std::string_view(a.reason) < b.reason;
+        });
         into_.objects.resize(std::min(into_.objects.size(), runtime_state::objects_shown));
     }
 

@@ -108,7 +108,8 @@ def check_groups(where, text, wanted):
 def check_scene(weft, target):
     with started(target, "scene") as (pid, process):
         text = weft_ps(weft, pid)
-        if not re.match(rf"outside_target, process {pid}, running\n\nruntime 1 \"weft\": 107 green threads, 2 Ps \(\d idle\), \d+ threads, in 8 groups\n", text):
+        if not re.match(rf"outside_target, process {pid}, running\n\n"
+                        rf"runtime 1 \"weft\": 107 green threads, 2 Ps \(\d idle\), \d+ threads, in 8 groups\n", text):
             fail(f"the first lines are wrong:\n{text}")
         check_groups("running", text, [*GROUPS, READS])
         check_options(weft, pid)

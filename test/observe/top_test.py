@@ -85,13 +85,18 @@ def check_once(weft, one):
             r"^   0 +\S+( k)? +\d  ")
     sites = (rf"^      10 .* page_target\.cc:{MARKS['server']} +server +chan receive 10$",
              rf"^       3 .* page_target\.cc:{MARKS['locker']} +locker +mutex lock 3$")
-    expect("page", once(weft, one.url), *head, *sites, r"^stacks         16 in use; \d+ KiB of each touched \(of \d+ measured\), so \d+ KiB; 256 KiB each at most$")
+    expect("page", once(weft, one.url), *head, *sites,
+           r"^stacks         16 in use; \d+ KiB of each touched \(of \d+ measured\), so \d+ KiB; 256 KiB each at most$")
     expect("outside", once(weft, one.pid), *head, *sites)
     for target_of in (one.url, one.pid):
         expect("states", once(weft, target_of, "--by", "state"), r"^   COUNT  STATE OR WAIT\n      10  chan receive\n       3  mutex lock\n")
         expect("labels", once(weft, target_of, "--by", "label"), r"^   COUNT  LABELS\n       6  pool=mail\n       4  pool=images$")
         expect("objects", once(weft, target_of, "--by", "object"),
                r"^   COUNT  WAIT +AT\n      10  chan receive +0x[0-9a-f]+\n       3  mutex lock +0x[0-9a-f]+$")
+    place, _, token = one.url.partition("/?token=")
+    hidden = subprocess.run([weft, "top", "--once", "--every", "10ms", place], capture_output=True, text=True, check=False,
+                            env={**os.environ, "WEFT_TOKEN": token})
+    expect("a token of the environment", hidden.stdout, r"^page_target, process ")
     names = re.findall(r"page_target\.cc:(\d+)", once(weft, one.url, "--sort", "name").partition("COUNT")[2])
     if names != sorted(names):
         fail(f"not sorted by name: {names}")
@@ -106,7 +111,7 @@ def check_errors(weft, one):
     for arguments, status, pattern in (
             ([wrong], 1, r"^weft: the page has answered with status 401: the token is missing or wrong"),
             (["http://127.0.0.1:1/?token=x"], 1, r"^weft: cannot connect to 127.0.0.1:1: Connection refused$"),
-            (["http://"], 1, r'^weft: "http://" is no URL of a page, such as http://127'),
+            (["http://"], 1, r'^weft: "http://" is no URL of a page, such as '),
             (["999999999"], 1, r"^weft: there is no process 999999999$"),
             ([], 2, r"^weft: top needs the URL of a page, or the number of a process; "),
             ([one.url, "--by", "x"], 2, r"^weft: --by needs site, state, label or object, not x; "),
@@ -191,7 +196,9 @@ def check_terminal(pyte, weft, target_of):
     t.press(b"\x1b[A")
     t.wait_for("the first row is chosen again", lambda: (t.chosen() or "").startswith("      10 "))
     t.press(b"\r")
-    t.shows(r"^(10|6|4) green threads \"server\" \[chan receive, ", r"^    … parked in weft::chan<int>::recv\(\) const$", rf"^    #0 +.*serve\(.*page_target\.cc:{MARKS['serve']}", r"enter back")
+    t.shows(r"^(10|6|4) green threads \"server\" \[chan receive, ",
+            r"^    … parked in weft::chan<int>::recv\(\) const$",
+            rf"^    #0 +.*serve\(.*page_target\.cc:{MARKS['serve']}", r"enter back")
     if "STARTED AT" in t.text():
         fail(f"the rows are still shown:\n{t.text()}")
     t.press(b"\r")

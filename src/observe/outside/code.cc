@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "observe/outside/registers.h"
 #include "symbols/names.h"
 
 namespace weft::observe::detail {
@@ -19,16 +20,6 @@ constexpr Dwfl_Callbacks file_callbacks = {.find_elf = dwfl_build_id_find_elf,
                                            .find_debuginfo = dwfl_standard_find_debuginfo,
                                            .section_address = dwfl_offline_section_address,
                                            .debuginfo_path = nullptr};
-
-// DWARF's numbers.
-#if defined(__x86_64__)
-constexpr int fp_register = 6;
-constexpr int sp_register = 7;
-constexpr int pc_register = 16;
-#else
-constexpr int fp_register = 29;
-constexpr int sp_register = 31;
-#endif
 
 // The names of lambdas, and with -g1 of all inlined functions, may lack their scope.
 symbol_kind kind_at(const std::string& function, const char* file) noexcept {
@@ -149,16 +140,13 @@ bool code::read_word(Dwfl*, Dwarf_Addr at, Dwarf_Word* into, void* self) noexcep
 
 bool code::give_registers(Dwfl_Thread* thread, void* self) noexcept {
     const thread_registers& start = static_cast<code*>(self)->start_;
-    const Dwarf_Word sp = start.sp;
-    const Dwarf_Word fp = start.fp;
-    if (!dwfl_thread_state_registers(thread, sp_register, 1, &sp)) return false;
-    if (fp != 0 && !dwfl_thread_state_registers(thread, fp_register, 1, &fp)) return false;
-#if defined(__x86_64__)
-    const Dwarf_Word pc = start.pc;
-    if (!dwfl_thread_state_registers(thread, pc_register, 1, &pc)) return false;
-#else
+    const auto give = [&](int number, Dwarf_Word value) {
+        return dwfl_thread_state_registers(thread, number, 1, &value);
+    };
+    if (!give(own_registers.sp, start.sp)) return false;
+    if (start.fp != 0 && !give(own_registers.fp, start.fp)) return false;
+    if (own_registers.pc >= 0) return give(own_registers.pc, start.pc);
     dwfl_thread_state_register_pc(thread, start.pc);
-#endif
     return true;
 }
 
@@ -171,14 +159,10 @@ int code::take_frame(Dwfl_Frame* frame, void* into) noexcept {
     auto& p = *static_cast<progress*>(into);
     Dwarf_Addr pc = 0;
     if (!dwfl_frame_pc(frame, &pc, nullptr) || pc == 0) return DWARF_CB_ABORT;
-    if (!p.found.pcs.empty()) {
+    if (own_registers.pushes_return_address && !p.found.pcs.empty()) {
         Dwarf_Word sp = 0;
-#if defined(__x86_64__)
-        // The call has pushed the return address.
-        if (dwfl_frame_reg(frame, sp_register, &sp) == 0) p.found.slots.push_back(sp - sizeof(uint64_t));
-#else
-        static_cast<void>(sp);
-#endif
+        const bool is_known = dwfl_frame_reg(frame, static_cast<unsigned>(own_registers.sp), &sp) == 0;
+        if (is_known) p.found.slots.push_back(sp - sizeof(uint64_t));
     }
     p.found.pcs.push_back(pc);
     return p.found.pcs.size() < p.most ? DWARF_CB_OK : DWARF_CB_ABORT;

@@ -53,7 +53,7 @@ public:
 
     [[nodiscard]] Dwfl* dwfl() const noexcept { return dwfl_.get(); }
 
-    // Of a symbol of any file; 0: there is none. Exact names.
+    // Of the symbol with exactly this name in any file; 0: not found.
     [[nodiscard]] uint64_t address_of(const char* symbol) const;
 
     // Of the instruction before a return address. Valid as long as this object.

@@ -17,23 +17,14 @@
 #include <stdexcept>
 
 #include "observe/outside/memory.h"
+#include "observe/outside/registers.h"
 
 namespace weft::observe::detail {
 
 namespace {
 
-#if defined(__x86_64__)
-constexpr unsigned own_machine = EM_X86_64;
-#else
-constexpr unsigned own_machine = EM_AARCH64;
-#endif
-
 thread_registers registers_in(const elf_gregset_t& all) noexcept {
-#if defined(__x86_64__)
-    return {all[19], all[16], all[4]};  // as user_regs_struct: rsp, rip, rbp
-#else
-    return {all[31], all[32], all[29]};
-#endif
+    return {all[own_registers.sp_in_core], all[own_registers.pc_in_core], all[own_registers.fp_in_core]};
 }
 
 class core_memory : public target_memory {
@@ -119,7 +110,7 @@ private:
     void read_headers() {
         const auto header = at<Elf64_Ehdr>(0);
         const bool fits = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                          header.e_type == ET_CORE && header.e_machine == own_machine &&
+                          header.e_type == ET_CORE && header.e_machine == own_registers.machine &&
                           header.e_phentsize == sizeof(Elf64_Phdr);
         if (!fits) throw_no_core();
         uint64_t count = header.e_phnum;

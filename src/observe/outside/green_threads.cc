@@ -59,6 +59,7 @@ green_threads::green_threads(target_memory& memory, code& program, layout& where
       first_pc_(program.address_of("run_context_entry")) {
     find_fields(where);
     find_figures(where);
+    strings_ = where.field_if_any("scheduler", "name._M_string_length").value_or(field_place{});
     buffer_.resize(chunk_size_);
 }
 
@@ -212,12 +213,18 @@ seen_g green_threads::parse(const std::byte* g, uint64_t address) const {
     return seen;
 }
 
+// A std::string of libstdc++ (the address of the text, its size), or of libc++: the size times two
+// and the text, or a capacity with the lowest bit set, the size, and the address of the text.
 std::string green_threads::string_at(uint64_t address) {
-    uint64_t words[2] = {};  // libstdc++: the address of the text, its size
+    uint64_t words[3] = {};
     constexpr std::size_t most = 256;
-    if (!memory_.get(address, words) || words[1] > most) return "";
-    std::string text(words[1], '\0');
-    text.resize(memory_.read(words[0], text.data(), text.size()));
+    if (!memory_.get(address, words)) return "";
+    const bool is_long = (words[0] & 1) != 0;
+    const uint64_t size = strings_.size != 0 ? words[1] : is_long ? words[1] : (words[0] & 0xff) / 2;
+    const uint64_t from = strings_.size != 0 ? words[0] : is_long ? words[2] : address + 1;
+    if (size > most) return "";
+    std::string text(size, '\0');
+    text.resize(memory_.read(from, text.data(), text.size()));
     return text;
 }
 

@@ -1,8 +1,8 @@
 // green_threads.h: the runtimes and green threads of another process, or of a core file.
 //
 // Gs lie in chunks (sched/g_pool.h), each of which is read at once. The process may run meanwhile,
-// so all that is read may be of different instants, and a list may lead anywhere: lists are bounded,
-// and addresses are only handed to target_memory.
+// so all that is read may be of different instants, and a list may lead anywhere. So lists are
+// bounded, and addresses are only handed to target_memory.
 //
 // Threads: one.
 #pragma once
@@ -209,6 +209,7 @@ private:
     std::vector<figure> of_ps_;
     std::vector<figure> of_scheduler_;
     field_place latency_;  // of a P; no size: unknown
+    field_place strings_;  // the size in a std::string of libstdc++; no size: they are libc++'s
 
     std::map<int64_t, seen_state> states_;
     std::map<int64_t, std::string> reasons_;

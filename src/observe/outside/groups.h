@@ -23,7 +23,7 @@ struct g_group {
 
     seen_g first;  // that with the lowest id
     const chain* frames = nullptr;
-    std::string no_frames;  // why there are none
+    std::string no_frames;  // why frames is nullptr
     uint64_t count = 0;
     int64_t oldest_ns = 0;  // the smallest and the largest since_ns; 0: unknown
     int64_t newest_ns = 0;

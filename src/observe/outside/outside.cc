@@ -1,7 +1,7 @@
 // outside.cc: see weft/observe/outside.h.
 //
-// A process may load and unload libraries, and may be replaced by another program (exec). So its
-// files are read anew for each answer if its mappings have changed.
+// The files of the process and their debug information are read once. Libraries that it loads later
+// are not known: make another object.
 #include <fnmatch.h>
 #include <unistd.h>
 

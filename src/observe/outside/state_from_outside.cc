@@ -46,7 +46,9 @@ bool has_object(const std::string& doing) noexcept {
 template <typename Key>
 std::vector<std::pair<Key, uint64_t>> sorted(const std::map<Key, uint64_t>& counts) {
     std::vector<std::pair<Key, uint64_t>> all(counts.begin(), counts.end());
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
     return all;
 }
 

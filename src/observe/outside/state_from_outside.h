@@ -11,7 +11,7 @@
 
 namespace weft::observe::detail {
 
-// Of the runtime with the most green threads. Throws std::runtime_error if there is none.
+// Of the runtime with the most green threads. Throws std::runtime_error if no runtime exists.
 [[nodiscard]] std::string state_from_outside(target_memory& memory, code& program, layout& where);
 
 }  // namespace weft::observe::detail
