@@ -1,7 +1,9 @@
 // json_value.cc: see json_value.h.
 #include "json_value.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <stdexcept>
 
 class json_parser {
@@ -102,10 +104,14 @@ private:
 
     void number(json_value& v) {
         v.kind_ = json_value::kind::number;
-        const char* begin = text_.data() + at_;
-        const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), v.number_);
-        if (error != std::errc() || end == begin) fail();
-        at_ += static_cast<std::size_t>(end - begin);
+        // Not std::from_chars, which libc++ has only for whole numbers.
+        constexpr std::string_view digits = "+-.0123456789eE";
+        const std::size_t end = std::min(text_.find_first_not_of(digits, at_), text_.size());
+        const std::string part(text_.substr(at_, end - at_));
+        char* rest = nullptr;
+        v.number_ = std::strtod(part.c_str(), &rest);
+        if (part.empty() || *rest != '\0') fail();
+        at_ = end;
     }
 
     std::string string() {

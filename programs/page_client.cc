@@ -25,7 +25,7 @@ struct closed_fd {
     closed_fd& operator=(const closed_fd&) = delete;
 };
 
-std::string reason() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): one thread
+std::string reason() { return std::strerror(errno); }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ page_client::page_client(const std::string& url) {
     const std::size_t token = rest.find("token=");
     if (token != std::string::npos) token_ = rest.substr(token + 6, rest.find('&', token) - token - 6);
     // Other users of the machine see the arguments of a program, but not its environment.
-    const char* hidden = std::getenv("WEFT_TOKEN");  // NOLINT(concurrency-mt-unsafe): one thread
+    const char* hidden = std::getenv("WEFT_TOKEN");
     if (token == std::string::npos && hidden != nullptr) token_ = hidden;
     if (host_.empty() || port_.empty()) {
         throw std::runtime_error("weft: \"" + url +

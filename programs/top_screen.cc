@@ -14,7 +14,7 @@ constexpr std::size_t without_p_max = 8;
 template <typename... Values>
 std::string format(const char* how, Values... values) {
     char text[512];
-    std::snprintf(text, sizeof(text), how, values...);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+    std::snprintf(text, sizeof(text), how, values...);
     return text;
 }
 

@@ -26,7 +26,7 @@ public:
         if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
             throw std::runtime_error("weft: top needs a terminal; without one: --once");
         }
-        std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe): one thread
+        std::setlocale(LC_CTYPE, "");
         is_utf8_ = std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
         if (::newterm(nullptr, stdout, stdin) == nullptr) {
             throw std::runtime_error("weft: ncurses does not know this terminal (TERM); without it: --once");

@@ -70,7 +70,7 @@ void code::report_files() {
         last = file.path;
         const std::string path = memory_.path_of(file);
         if (path.empty()) continue;
-        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         if (fd < 0) continue;
         if (dwfl_report_elf(dwfl_.get(), file.path.c_str(), path.c_str(), fd, file.begin, false) == nullptr)
             ::close(fd);

@@ -30,13 +30,12 @@ thread_registers registers_in(const elf_gregset_t& all) noexcept {
 class core_memory : public target_memory {
 public:
     core_memory(const std::string& path, std::string program) : path_(path), other_program_(std::move(program)) {
-        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         struct stat info{};
         if (fd < 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
             const int error = fd < 0 ? errno : EINVAL;
             if (fd >= 0) ::close(fd);
-            throw std::runtime_error("weft: cannot read the core file " + path + ": " +
-                                     std::strerror(error));  // NOLINT(concurrency-mt-unsafe): one thread
+            throw std::runtime_error("weft: cannot read the core file " + path + ": " + std::strerror(error));
         }
         size_ = static_cast<std::size_t>(info.st_size);
         void* at = size_ == 0 ? MAP_FAILED : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -180,7 +179,7 @@ private:
         for (const mapped_file& file : files_) {
             if (address < file.begin || address >= file.end) continue;
             const auto [entry, is_new] = opened_.try_emplace(file.path, -1);
-            if (is_new) entry->second = ::open(path_of(file).c_str(), O_RDONLY | O_CLOEXEC);  // NOLINT
+            if (is_new) entry->second = ::open(path_of(file).c_str(), O_RDONLY | O_CLOEXEC);
             if (entry->second < 0) return 0;
             const std::size_t most = std::min<uint64_t>(size, file.end - address);
             const ssize_t got =

@@ -45,13 +45,12 @@ public:
         if (::access(in_proc(pid, "").c_str(), F_OK) != 0) {
             throw std::runtime_error("weft: there is no process " + std::to_string(pid));
         }
-        file_ = ::open(in_proc(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+        file_ = ::open(in_proc(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC);
         const int error = errno;
         read_files();
         if (file_ < 0 || files_.empty()) {
             throw std::runtime_error(
-                "weft: cannot read process " + std::to_string(pid) + ": " +
-                std::strerror(file_ < 0 ? error : EACCES) +  // NOLINT(concurrency-mt-unsafe): one thread
+                "weft: cannot read process " + std::to_string(pid) + ": " + std::strerror(file_ < 0 ? error : EACCES) +
                 "; it must be yours, and its memory readable: root may read it, or set kernel.yama.ptrace_scope to 0");
         }
         std::ifstream(in_proc(pid, "comm")) >> program_;
@@ -154,7 +153,7 @@ private:
     std::size_t read_many(std::span<piece> pieces) {
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             here_[i] = {pieces[i].into, pieces[i].size};
-            there_[i] = {reinterpret_cast<void*>(pieces[i].at), pieces[i].size};  // NOLINT(performance-no-int-to-ptr)
+            there_[i] = {reinterpret_cast<void*>(pieces[i].at), pieces[i].size};
         }
         const ssize_t got = ::process_vm_readv(pid_, here_, pieces.size(), there_, pieces.size(), 0);
         if (got < 0 && errno != EFAULT) {
