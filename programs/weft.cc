@@ -1,8 +1,9 @@
-// weft.cc: the program weft: reads recordings, and says what works on this machine. `weft help`
-// lists its commands.
+// weft.cc: the program weft: reads recordings, other processes and their pages, and says what works
+// on this machine. `weft help` lists its commands.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -12,7 +13,11 @@
 #include <vector>
 
 #include <weft/observe/doctor.h>
+#include <weft/observe/outside.h>
 #include <weft/observe/recorder.h>
+
+#include "program_arguments.h"
+#include "top.h"
 
 namespace {
 
@@ -27,34 +32,25 @@ constexpr const char* help_text =
   … --only label=KEY[=VALUE]     any of these for some of the green threads: those with that label,
     --only name=NAME             that name,
     --only started=FILE.CC[:12]  or that place of start
+  ps PID|CORE [OPTIONS]          the green threads of a process or core file, those with equal stacks as one entry
+     --all                       one line for each
+     --json                      the form weft.ps/1
+     --state STATE               only these: runnable, running, waiting, "in call", or a wait: "chan receive"
+     --name NAME                 only these; may have * and ?
+     --label KEY[=VALUE]         only those with this label
+     --at FILE[:LINE]            only those started there
+     --groups N                  show N groups of each runtime (30); 0: all
+     --program FILE              of a core file, if the program is not where it was
+  top URL|PID [OPTIONS]          what a program does, each second, in a terminal: by its page, or from outside
+     --once                      print it once, as text
+     --every TIME                between two samples (1s)
+     --by VIEW                   rows by site, state, label or object
+     --sort ORDER                rows by count, oldest or name
   doctor                         say whether recordings, names in reports, debuggers and profilers work here
   help                           this text
 
-FILE is what weft::observe has written: recording::write, triggers, stream.
+FILE of trace is what weft::observe has written: recording::write, triggers, stream.
 )";
-
-// What the caller can put right.
-struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-// "10ms", "1.5s", "200us", "3000ns", or "2" for seconds.
-std::chrono::nanoseconds duration_of(const std::string& text) {
-    struct unit {
-        std::string_view name;
-        double ns;
-    };
-
-    double value = 0;
-    char rest[8] = "";
-    const int fields = std::sscanf(text.c_str(), "%lf%7s", &value, rest);  // NOLINT(cert-err34-c): checked below
-    for (const unit& u : {unit{"ns", 1}, unit{"us", 1e3}, unit{"ms", 1e6}, unit{"s", 1e9}, unit{"", 1e9}}) {
-        if (fields >= 1 && value >= 0 && value < 1e9 && u.name == rest) {
-            return std::chrono::nanoseconds(static_cast<std::int64_t>(value * u.ns));
-        }
-    }
-    throw usage_error("\"" + text + "\" is no time; write 10ms, 1.5s or 200us");
-}
 
 void print(const std::string& text) {
     const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -124,6 +120,39 @@ int trace(std::vector<std::string> arguments) {
     return 0;
 }
 
+int ps(const std::vector<std::string>& arguments) {
+    weft::observe::outside_options how;
+    std::string target;
+    std::string program;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& option = arguments[i];
+        if (option == "--all") {
+            how.grouped = false;
+        } else if (option == "--json") {
+            how.json = true;
+        } else if (option == "--state") {
+            how.state = value_of(arguments, i);
+        } else if (option == "--name") {
+            how.name = value_of(arguments, i);
+        } else if (option == "--label") {
+            how.label = value_of(arguments, i);
+        } else if (option == "--at") {
+            how.started_at = value_of(arguments, i);
+        } else if (option == "--groups") {
+            how.groups_max = number_of(option, value_of(arguments, i));
+        } else if (option == "--program") {
+            program = value_of(arguments, i);
+        } else if (option[0] == '-' || !target.empty()) {
+            throw usage_error("ps does not know " + option);
+        } else {
+            target = option;
+        }
+    }
+    if (target.empty()) throw usage_error("ps needs the number of a process, or a core file");
+    print(weft::observe::outside(target, program).green_threads(how));
+    return 0;
+}
+
 int doctor(const std::vector<std::string>& arguments) {
     if (!arguments.empty()) throw usage_error("doctor needs no arguments");
     bool is_broken = false;
@@ -139,6 +168,8 @@ int run(std::vector<std::string> arguments) {
     const std::string command = arguments[0];
     arguments.erase(arguments.begin());
     if (command == "trace") return trace(arguments);
+    if (command == "ps") return ps(arguments);
+    if (command == "top") return top(arguments);
     if (command == "doctor") return doctor(arguments);
     if (command == "help" || command == "--help" || command == "-h") {
         print(help_text);

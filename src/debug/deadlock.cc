@@ -6,7 +6,7 @@
 //   1  Each runtime: not stopping; all Ps idle; nothing queued; no timer set; no G running, or in a
 //      call, without a P; all Ms asleep or ended; no external thread at work on it; its monitor and
 //      thread maker, if any, begun (otherwise 2 would count them as foreign). Runtimes left to
-//      stragglers, all back, do not count. At least one G exists.
+//      stragglers, all back, and those of components, do not count. At least one G exists.
 //   2  All threads are Ms, monitors, thread makers, or threads of components. Skipped with
 //      deadlock=strict.
 //   3  No external_waker exists, and no G waits for a file or signal.
@@ -107,7 +107,8 @@ struct everywhere {
 
     static bool visit(void* closure, scheduler& s) noexcept {
         auto& e = *static_cast<everywhere*>(closure);
-        if (is_from_before_fork(s)) return true;  // no thread of it exists here
+        if (is_from_before_fork(s)) return true;    // no thread of it exists here
+        if (is_component_runtime(&s)) return true;  // what it does wakes no green thread of the program
         e.all.look_at(s);
         return e.all.asleep;
     }
@@ -369,7 +370,8 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
 
 // Reports each runtime, since their green threads may wait for each other.
 bool report_if_waiting(void* any, scheduler& s) noexcept {
-    if (is_from_before_fork(s) || s.stopping.load(acquire) || count_gs(s) == 0) return true;  // acquire: as look_at
+    if (is_from_before_fork(s) || is_component_runtime(&s)) return true;
+    if (s.stopping.load(acquire) || count_gs(s) == 0) return true;  // acquire: as look_at
     print_report(s, os::stderr_fd, "weft: fatal: ");
     *static_cast<bool*>(any) = true;
     return true;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -282,7 +283,6 @@ private:
         }
         into_.objects_are_estimates = waits_every_ != 1;
         for (const auto& [address, group] : objects) {
-            if (group.waiters < 2) continue;
             const auto most =
                 static_cast<std::size_t>(std::max_element(group.reasons, group.reasons + kinds) - group.reasons);
             const int64_t oldest_ns =
@@ -290,7 +290,7 @@ private:
             into_.objects.push_back({address, text_of(most), group.waiters * waits_every_, oldest_ns, group.where});
         }
         std::sort(into_.objects.begin(), into_.objects.end(), [](const object_state& a, const object_state& b) {
-            return a.waiters != b.waiters ? a.waiters > b.waiters : a.address < b.address;
+            return a.count != b.count ? a.count > b.count : a.at < b.at;
         });
         into_.objects.resize(std::min(into_.objects.size(), runtime_state::objects_shown));
     }
@@ -321,7 +321,9 @@ private:
             const weft::detail::waiter* w = g.waiting;
             while (w != nullptr && count < cases_most) {
                 const weft::detail::guarded_word* lock = w->lock;
-                if (lock != nullptr) objects[count++] = lock;
+                void* slot = w->slot;
+                const void* at = weft::detail::waits_for_lock(reason) ? slot : static_cast<const void*>(lock);
+                if (at != nullptr) objects[count++] = at;
                 const weft::detail::claim_word* claim = w->claim;
                 w = claim == nullptr ? nullptr : w->also;
             }

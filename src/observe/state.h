@@ -66,9 +66,9 @@ struct label_state {
 
 // A channel, a mutex, or another object for which green threads wait.
 struct object_state {
-    const void* address;  // of its lock, as in recordings and reports of deadlocks
-    const char* what;     // the wait reason of most of them
-    uint64_t waiters = 0;
+    const void* at;      // a mutex, or the lock of another object, as in reports of deadlocks
+    const char* reason;  // of most of the waits
+    uint64_t count;      // of waits; a select counts for each of its cases
     int64_t oldest_ns = -1;  // the longest of the waits that were read; -1: unknown
     source_location where;   // where one of the waiters was started
 };
@@ -104,7 +104,7 @@ struct runtime_state {
     std::vector<label_state> labels;
     std::size_t labels_left_out = 0;
     bool labels_are_estimates = false;
-    std::vector<object_state> objects;   // those with more than one waiter
+    std::vector<object_state> objects;   // the largest first
     bool objects_are_estimates = false;  // a sample of the waits was read
 };
 

@@ -86,9 +86,9 @@ void add_groups(json_text& j, const runtime_state& state) {
     j.key("objects").open('[');
     for (const object_state& object : state.objects) {
         char address[32];
-        std::snprintf(address, sizeof(address), "%p", object.address);
-        j.open('{').member("address", static_cast<const char*>(address)).member("what", object.what);
-        j.member("waiters", object.waiters);
+        std::snprintf(address, sizeof(address), "%p", object.at);
+        j.open('{').member("address", static_cast<const char*>(address)).member("reason", object.reason);
+        j.member("count", object.count);
         if (object.oldest_ns >= 0) j.member("oldest_ns", object.oldest_ns);
         add_place(j, object.where);
         j.close('}');

@@ -3,7 +3,9 @@
 // A runtime with one P of its own runs everything here. A green thread accepts connections, and
 // each connection has one. One dump and one recording or profile is made at a time; other requests
 // for them are refused. The state is read at most once in state_every_ns, however many clients ask
-// for it. A request pins the observed runtime only while it reads it, not while it waits.
+// for it. A request pins the observed runtime only while it reads it, not while it waits. The search
+// for deadlocks ignores the page's own runtime, because a request wakes no green thread of the
+// program.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -25,6 +27,7 @@
 #include <weft/semaphore.h>
 #include <weft/time.h>
 
+#include "base/component_threads.h"
 #include "debug/dump.h"
 #include "debug/stats.h"
 #include "observe/access.h"
@@ -169,11 +172,15 @@ struct page::state {
         own.run([&] { listener = net::tcp_listener(at); });
         at = listener.local_endpoint();
         own.go({.name = "accept"}, [this] { accept(); });
+        own_scheduler = detail::access::of(own, "weft: a page has");
+        weft::detail::add_component_runtime(own_scheduler);
     }
 
     // The green threads use this object, so it waits for all of them. Each ends soon: all its waits
     // are cancelled.
     ~state() {
+        // A green thread of the program waits here for green threads of the page.
+        weft::detail::remove_component_runtime(own_scheduler);
         // The child of a fork may hold the socket. Then only shutdown frees the port. In that child
         // nothing runs, and the socket is the parent's.
         if (own.running()) ::shutdown(listener.native_handle(), SHUT_RDWR);
@@ -211,6 +218,7 @@ struct page::state {
     counting_semaphore<> refusals{refusals_max};
     net::tcp_listener listener;
     runtime own{{.procs = 1, .name = "weft-page"}};  // the last: it ends before what its green threads use
+    const void* own_scheduler = nullptr;
 };
 
 void page::state::accept() {
