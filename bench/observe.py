@@ -39,7 +39,7 @@ from row import Load, Row
 
 ROUNDS = 9
 PROGRAM_TIMEOUT_S = 300
-SHORT_ROUNDS_FACTOR = 3  # more rounds of what takes half a second
+SHORT_ROUNDS_FACTOR = 3  # so many times more rounds of what takes half a second
 LOAD_ATTEMPTS = 5
 COUNTED_MS, COUNTED_ROUNDS = (500, 2500), 3  # loads under callgrind
 MANY = 100_000  # green threads that are dumped
@@ -216,11 +216,13 @@ def compare(programs, rounds, workload, p, observers):
     for peer, program in peers:
         variants += [(peer, observer or "none", program, observer) for observer in (None, *observers)]
     found = {(peer, name): [] for peer, name, _, _ in variants}
-    for index in range(rounds):
+    for index in range(SHORT_ROUNDS_FACTOR * rounds):
         for peer, name, program, observer in in_turn(variants, index):
+            if peer == "go" and index % SHORT_ROUNDS_FACTOR != 0:
+                continue  # its difference is large
             line = line_of(program, workload, p, n[peer], observer)
             found[peer, name].append(1e9 * line["process_cpu_s"] / operations[peer])
-        print(f"  round {index + 1}/{rounds}  {workload} P={p}: " +
+        print(f"  round {index + 1}/{SHORT_ROUNDS_FACTOR * rounds}  {workload} P={p}: " +
               "  ".join(f"{peer}/{name} {values[-1]:.1f}" for (peer, name), values in found.items()) + " ns", flush=True)
     return found
 

@@ -155,6 +155,7 @@ void compare_gaps(measurement& result, const std::string& clock_name, Clock cloc
 // The body of the answer to a GET. Blocks the thread.
 std::string answer_of(uint16_t port, const std::string& path) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(fd >= 0, "a socket");
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
