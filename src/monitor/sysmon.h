@@ -72,7 +72,7 @@ public:
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep without a heavy fence
     static constexpr int64_t cpus_ns = 1'000'000'000;   // between checks of affinity and quota
-    static constexpr int64_t delays_ns = 10'000'000;    // between recordings of how long threads wait for CPUs
+    static constexpr int64_t delays_ns = 50'000'000;    // between recordings of how long threads wait for CPUs
     static constexpr int64_t trim_part_ns = 500'000;    // of trimming without a pause
     static constexpr int64_t trim_pause_ns = 500'000;
     static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
