@@ -17,6 +17,7 @@
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -138,6 +139,7 @@ void leave_this_stack(adopted& a) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // 
     m = switch_g_to_g0(m, a.g, false);
 
     WEFT_ASSERT(m == a.m0);
+    call_hooks_out(m, *a.g);  // it does not leave by a switch
     m->g = nullptr;
     a.g->set_state(g_state::running, g_state::dead);
     abandon_thread(m);

@@ -31,6 +31,7 @@
 #include "sched/random.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -387,6 +388,7 @@ scheduler* make_scheduler(const runtime_options& options) {
             "weft: cannot start the monitor thread of a runtime (end some threads, or raise the limit: ulimit -u)");
     }
     register_scheduler(s.get());
+    hook_scheduler(*s);
     return s.release();
 }
 

@@ -10,6 +10,7 @@
 #include "os/cpu_ticks.h"
 #include "os/os.h"
 #include "per_g/held.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -68,6 +69,7 @@ void leave_special(M* m, G* from) noexcept {
     }
     if ((flags & special::holds) != 0) report_held_mutex(*from, __builtin_frame_address(0));
     if ((flags & special::traced) != 0) record_leave(m, *from);
+    if ((flags & special::hooked) != 0) call_hooks_out(m, *from);
 }
 
 void await_thaw(G* g, g_state before) noexcept {
@@ -83,8 +85,9 @@ void await_thaw(G* g, g_state before) noexcept {
 
 void enter_special(M* m, G* to) noexcept {
     await_thaw(to, g_state::runnable);
-    const uint32_t flags = to->special.load(relaxed);  // relaxed: set by the owner, except traced
+    const uint32_t flags = to->special.load(relaxed);  // relaxed: set by the owner, except watched
     if ((flags & special::traced) != 0) record_run(m, *to);
+    if ((flags & special::hooked) != 0) call_hooks_in(m, *to);
     if ((flags & special::own_fp) != 0) write_fp_control(to->fp_control);
     if ((flags & special::interruptible) != 0) open_gate(m);
 }

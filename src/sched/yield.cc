@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 
 namespace weft {
 
@@ -59,6 +60,7 @@ using namespace detail;
 }
 
 [[noreturn, gnu::cold]] void fatal_not_in_g() noexcept {
+    if (is_in_hook()) fatal_in_hook("called weft::yield()");
     if (lender_of(current_m()) != nullptr) {
         fatal(
             "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after "
