@@ -278,14 +278,14 @@ TEST_F(Dump, AGInABlockingCallShowsItsThreadAndWhereItCalls) {
 TEST_F(Dump, AGWithoutANameIsANumber) {
     rt_.run([&] {
         const chan<int> c;
-        uint64_t id = 0;
+        std::atomic<uint64_t> id = 0;
         const uint64_t before = stats().parks;
         all_.go([&] {
             id = this_g::id();
             c.recv();
         });
         eventually([&] { return stats().parks > before; });
-        EXPECT_EQ(occurrences(dump(), "green thread " + std::to_string(id) + " [chan receive, "), 1U);
+        EXPECT_EQ(occurrences(dump(), "green thread " + std::to_string(id.load()) + " [chan receive, "), 1U);
         c.send(1);
         all_.wait();
     });

@@ -111,6 +111,7 @@ void begin_on_this_stack(const runtime_options& options, source_location where) 
 
     M* m = a->m0;
     const fiber g0_fiber = m->g0_fiber;
+    begin_internals();
     adopt_thread(m);
     a->own.sanitizers = std::exchange(m->g0_fiber, g0_fiber);
     acquire_first_p(*a->s, m);
@@ -143,6 +144,7 @@ void leave_this_stack(adopted& a) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // 
     m->g = nullptr;
     a.g->set_state(g_state::running, g_state::dead);
     abandon_thread(m);
+    end_internals();
 }
 
 // Until its scheduler has ended, other threads may read the G.

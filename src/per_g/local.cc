@@ -166,14 +166,8 @@ void local_table::destroy_all() noexcept {
 
 namespace {
 
-// Those of from that are inherited; nullptr if none is.
-std::unique_ptr<hook_words> inherited_words(const hook_words* from) {
-    if (from == nullptr || std::ranges::none_of(from->of, &hook_words::entry::inherited)) return nullptr;
-    auto made = std::make_unique<hook_words>();
-    for (unsigned i = 0; i < hook_places; ++i) {
-        if (from->of[i].inherited) made->of[i] = from->of[i];
-    }
-    return made;
+bool inherits_any(const hook_words* words) noexcept {
+    return words != nullptr && std::ranges::any_of(words->of, &hook_words::entry::inherited);
 }
 
 }  // namespace
@@ -191,20 +185,20 @@ local_table* local_table::copy() const {
         copies->slots[n->index] = made;
         copies->append(made);
     }
-    if (std::unique_ptr<hook_words> inherited = inherited_words(words)) {
+    if (inherits_any(words)) {
         if (copies == nullptr) copies.reset(new local_table);
-        copies->words = inherited.release();
+        copies->words = new hook_words(*words, true);
     }
     return copies.release();
 }
 
-void set_hook_word(G& g, unsigned place, const hook_words::entry& word) {
+hook_words& hook_words_of(G& g) {
     if (!has_locals(g)) {
         g.locals = new local_table;
         g.traits |= trait::locals;
     }
     if (g.locals->words == nullptr) g.locals->words = new hook_words;
-    g.locals->words->of[place] = word;
+    return *g.locals->words;
 }
 
 void discard_locals(local_table* t) noexcept {

@@ -49,7 +49,7 @@ struct local_table {
     // Destroys all values, newest first, and those made by destructors.
     void destroy_all() noexcept;
 
-    // Copies the values that can be copied, and inherited words; nullptr if there are none. Throws
+    // Copies the values that can be copied, and inherited words; nullptr if it has neither. Throws
     // what copying throws.
     [[nodiscard]] local_table* copy() const;
 
@@ -67,8 +67,8 @@ private:
     void append(local_node* n) noexcept;
 };
 
-// Sets a word of the calling G. Throws std::bad_alloc.
-void set_hook_word(G& g, unsigned place, const hook_words::entry& word);
+// Those of g, which is the caller. Made if they do not exist. Throws std::bad_alloc.
+[[nodiscard]] hook_words& hook_words_of(G& g);
 
 // t may be nullptr; its G has not run.
 void discard_locals(local_table* t) noexcept;

@@ -164,7 +164,12 @@ struct alignas(cache_line) G {
 
     void set_state(g_state from, g_state to) noexcept {
         WEFT_ASSERT(state.load(relaxed) == from);  // relaxed: the caller owns the G
-        state.store(to, release);                  // pairs with dumps
+        if (sanitized && from != g_state::running) {
+            const tsan_edge edge;      // what its maker or waker has done, the G sees
+            state.store(to, release);  // as below
+            return;
+        }
+        state.store(to, release);  // pairs with dumps
     }
 };
 

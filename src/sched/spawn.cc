@@ -133,6 +133,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     g->stack = on;
     on->owner = g;
     on->sanitizers.begin_g();
+    on->sanitizers.name_g(g->id, g->name_or_empty());
     if (on->guard == guard_kind::canary || on->measured) [[unlikely]]
         start_on_special(g, *on);
     run_context_init(&g->context, on->top(), &g_main, g);
@@ -328,7 +329,7 @@ void spawn_commit(G* g) noexcept {
 
 void spawn_copy(const entry_type& entry, const void* closure, source_location where) {
     M* m = current_g_m();
-    if (m != nullptr) [[likely]] {
+    if (!sanitized && m != nullptr) [[likely]] {
         G* g = enter(m) ? take_quickly(m) : nullptr;
         if (g != nullptr) [[likely]] {
             fill_in(*m->home, g, next_id(*m->home, m->p), m, nullptr, entry, where);

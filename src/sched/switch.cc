@@ -25,7 +25,6 @@ namespace {
     compiler_fence();
     if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);  // acquire: as in hand_m_over
-    tell_acquired(&to->special);
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);
@@ -194,6 +193,7 @@ void finish_rare(M* m) noexcept {
 
 WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     from->eh = *m->eh;
+    tell_leaving(m, from);
     *m->eh = m->g0_eh;
     m->g = nullptr;
     if (from->special.load(relaxed) != 0) [[unlikely]]
@@ -201,10 +201,12 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);
+    tell_resumed(from);
     return m;
 }
 
 G* exit_g(M* m) noexcept {
+    tell_released(m->home);  // for a thread that waits for the end of all Gs
     if (!enter(m)) [[unlikely]]
         exit_without_p(m);
     G* from = m->g;

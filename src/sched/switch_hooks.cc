@@ -23,6 +23,12 @@ namespace weft {
 
 namespace detail {
 
+struct hook_access {
+    static hook_identity identity_of(const observe::switch_hooks& hooks) noexcept {
+        return {hooks.place_, hooks.serial_};
+    }
+};
+
 namespace {
 
 constexpr int64_t nap_ns = 200'000;
@@ -44,13 +50,21 @@ constinit uint64_t last_serial WEFT_GUARDED_BY(changing) = 0;
 
 constexpr uint32_t bit_of(unsigned place) noexcept { return uint32_t{1} << place; }
 
+void* word_of(const G& g, unsigned place, uint64_t serial) noexcept {
+    if ((g.traits & trait::locals) == 0 || g.locals->words == nullptr) return nullptr;
+    const hook_words::entry& e = g.locals->words->of[place];
+    return e.serial == serial ? e.value : nullptr;
+}
+
 observe::switch_event event_of(const G& g, unsigned place) noexcept {
-    void* word = nullptr;
-    if ((g.traits & trait::locals) != 0 && g.locals->words != nullptr) {
-        const hook_words::entry& e = g.locals->words->of[place];
-        if (e.serial == places[place].serial.load(relaxed)) word = e.value;  // relaxed: the place is in use
-    }
-    return {.green_thread = g.id, .name = g.name_or_empty(), .word = word};
+    const uint64_t serial = places[place].serial.load(relaxed);  // relaxed: the place is in use
+    return {.green_thread = g.id, .name = g.name_or_empty(), .word = word_of(g, place, serial)};
+}
+
+// The calling G, or that in whose blocking call it is made; nullptr: neither.
+G* caller_of(const M* m) noexcept {
+    if (m == nullptr || m->in_hook) return nullptr;
+    return m->g != nullptr ? m->g : m->lent_by;
 }
 
 // While one exists, the M looks like a plain thread to what a hook calls.
@@ -82,18 +96,24 @@ void call_out(M* m, const G& from, unsigned place) noexcept {
 
 }  // namespace
 
-void call_hooks_in(M* m, const G& to) noexcept {
-    for (unsigned i = 0; i < hook_places; ++i) {
-        hook_place& p = places[i];
-        if (p.now.load(relaxed_hint) != phase::active) continue;
-        m->hooked.fetch_or(bit_of(i), seq_cst);  // 1, 2
-        if (p.now.load(seq_cst) != phase::active) {
-            m->hooked.fetch_and(~bit_of(i), release);  // as in call_out
-            continue;
-        }
-        const hook_call calls(m);
-        p.in(p.argument, event_of(to, i));
+namespace {
+
+void call_in(M* m, const G& to, unsigned place) noexcept {
+    hook_place& p = places[place];
+    if (p.now.load(relaxed_hint) != phase::active) return;
+    m->hooked.fetch_or(bit_of(place), seq_cst);  // 1, 2
+    if (p.now.load(seq_cst) != phase::active) {
+        m->hooked.fetch_and(~bit_of(place), release);  // as in call_out
+        return;
     }
+    const hook_call calls(m);
+    p.in(p.argument, event_of(to, place));
+}
+
+}  // namespace
+
+void call_hooks_in(M* m, const G& to) noexcept {
+    for (unsigned i = 0; i < hook_places; ++i) call_in(m, to, i);
 }
 
 void call_hooks_out(M* m, const G& from) noexcept {
@@ -111,6 +131,33 @@ bool is_in_hook() noexcept {
 void fatal_in_hook(const char* what) noexcept {
     fatal("a switch hook %s; hooks run inside the scheduler, so they may only note what they see: docs/switch_hooks.md",
           what);
+}
+
+hook_identity identity_of(const observe::switch_hooks& hooks) noexcept { return hook_access::identity_of(hooks); }
+
+bool is_in_green_thread() noexcept { return caller_of(current_m()) != nullptr; }
+
+void reserve_hook_words() { static_cast<void>(hook_words_of(*caller_of(current_m()))); }
+
+bool set_hook_word(unsigned place, const hook_words::entry& e) {
+    M* m = current_m();
+    G* g = caller_of(m);
+    if (g == nullptr) return false;
+    hook_words::entry& word = hook_words_of(*g).of[place];
+    m = current_m();  // read again: g may have been preempted
+    const bool in_call = m->g == nullptr;
+    if (!in_call) static_cast<void>(enter(m));  // with or without a P, nothing interrupts it
+    if ((m->hooked.load(relaxed_own) & bit_of(place)) != 0) call_out(m, *g, place);
+    const hook_words::entry before = std::exchange(word, e);
+    call_in(m, *g, place);
+    if (!in_call) leave(m);
+    hook_words::drop(before);
+    return true;
+}
+
+void* hook_word(unsigned place, uint64_t serial) noexcept {
+    const G* g = caller_of(current_m());
+    return g == nullptr ? nullptr : word_of(*g, place, serial);
 }
 
 void free_hooks_lock() noexcept { changing.reset_after_fork(); }
@@ -281,16 +328,11 @@ bool switch_hooks::remove_for(std::chrono::nanoseconds timeout) noexcept {
 }
 
 void switch_hooks::set_word(void* word, bool inherited) {
-    const weft::detail::M* m = weft::detail::current_g_m();
-    if (m == nullptr) weft::detail::fatal("switch_hooks::set_word was called in a plain thread, which has no word");
-    weft::detail::set_hook_word(*m->g, place_, {.serial = serial_, .value = word, .inherited = inherited});
+    if (!weft::detail::set_hook_word(place_, {.serial = serial_, .value = word, .inherited = inherited}))
+        weft::detail::fatal("switch_hooks::set_word was called in a plain thread, which has no word");
 }
 
-void* switch_hooks::word() const noexcept {
-    const weft::detail::M* m = weft::detail::current_g_m();
-    if (m == nullptr || serial_ == 0) return nullptr;
-    return weft::detail::event_of(*m->g, place_).word;
-}
+void* switch_hooks::word() const noexcept { return serial_ == 0 ? nullptr : weft::detail::hook_word(place_, serial_); }
 
 }  // namespace observe
 

@@ -125,6 +125,7 @@ void set_name(std::string_view name) noexcept {
     if (m == nullptr) return;
     detail::G* g = m->g;
     g->set_name(name);
+    g->stack->sanitizers.name_g(g->id, g->name_or_empty());
     if ((g->special.load(detail::relaxed_hint) & detail::special::traced) == 0) return;
     static_cast<void>(detail::enter(m));  // with or without a P, nothing interrupts it
     detail::record_name(m, *g);

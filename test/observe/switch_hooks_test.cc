@@ -204,7 +204,7 @@ TEST_P(SwitchHooks, ABlockingCallIsNoSwitch) {
     checked calls;
     rt().run([&] {
         async([] {}).get();
-        if (!is_known()) return;  // it has not run anew
+        if (!is_known()) return;  // it has not run again
         const uint64_t id = this_g::id();
         blocking([&] { EXPECT_EQ(running_here(), id); });
         EXPECT_EQ(running_here(), id);

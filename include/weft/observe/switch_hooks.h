@@ -12,13 +12,17 @@
 #include <cstdint>
 #include <string_view>
 
+namespace weft::detail {
+struct hook_access;
+}
+
 namespace weft::observe {
 
 /// What a hook is told. Valid during the call.
 struct switch_event {
-    uint64_t green_thread;  // its id, as this_g::id()
-    std::string_view name;  // as this_g::name()
-    void* word;             // what set_word has set for this green thread; else nullptr
+    uint64_t green_thread;  ///< its id, as this_g::id()
+    std::string_view name;  ///< as this_g::name()
+    void* word;             ///< what set_word has set for this green thread; else nullptr
 };
 
 /// From its construction to its removal, in(argument, event) is called directly before a green
@@ -63,15 +67,18 @@ public:
     /// again.
     [[nodiscard]] bool remove_for(std::chrono::nanoseconds timeout) noexcept;
 
-    /// A word of the calling green thread, for these hooks: their events have it. inherited: green
-    /// threads that this one starts with spawn_options::inherit_locals begin with it. Fatal in a
-    /// plain thread. Throws std::bad_alloc.
+    /// A word of the calling green thread, for these hooks: their events have it. As if the green
+    /// thread had stopped before and begun to run after, out is called with the old word and in
+    /// with the new one. inherited: green threads that this one starts with
+    /// spawn_options::inherit_locals begin with it. Fatal in a plain thread. Throws std::bad_alloc.
     void set_word(void* word, bool inherited = false);
 
     /// That of the calling green thread; nullptr if none is set, or in a plain thread.
     [[nodiscard]] void* word() const noexcept;
 
 private:
+    friend struct weft::detail::hook_access;
+
     uint64_t serial_ = 0;  // 0: removed
     unsigned place_ = 0;
 };
