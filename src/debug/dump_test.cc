@@ -164,7 +164,8 @@ TEST_F(Dump, NamesWhatEachGWaitsFor) {
         park("joiner", [&] { group.wait(); });
         park("getter", [&] { pending.wait(); });
         const auto start = steady_clock::now();
-        park("sleeper", [&] { sleep_until(start + std::chrono::seconds(2)); });
+        const std::chrono::seconds long_enough(built_with_sanitizer ? 10 : 2);  // for the dumps below
+        park("sleeper", [&] { sleep_until(start + long_enough); });
         go({.name = "nil receiver"}, [] { chan<int>::nil().recv(); });
         go({.name = "nil sender"}, [] { chan<int>::nil().send(1); });
         eventually([] { return find("nil sender")->state.load() == weft::detail::g_state::waiting; });

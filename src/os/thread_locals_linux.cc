@@ -1,6 +1,8 @@
 // thread_locals_linux.cc: see thread_locals.h.
 #include <link.h>
 
+#include <csignal>
+
 #include "os/thread_locals.h"
 
 namespace weft::detail::os {
@@ -20,6 +22,10 @@ int visit_module(dl_phdr_info* module, std::size_t /*size*/, void* use) noexcept
 
 }  // namespace
 
-void visit_thread_locals(visitor use) noexcept { ::dl_iterate_phdr(&visit_module, &use); }
+void visit_thread_locals(visitor use) noexcept {
+    ::dl_iterate_phdr(&visit_module, &use);
+    stack_t alternate = {};
+    if (::sigaltstack(nullptr, &alternate) == 0 && alternate.ss_size != 0) use(alternate.ss_sp, alternate.ss_size);
+}
 
 }  // namespace weft::detail::os
