@@ -35,6 +35,13 @@ target_include_directories(weft_observe SYSTEM PRIVATE "${WEFT_LIBDW_INCLUDE}" "
 target_link_libraries(weft_observe PUBLIC weft PRIVATE dw z)  # by name, so that the installed package names no path
 target_link_options(weft_observe INTERFACE LINKER:--undefined=weft_find_in_debug_information
   $<$<BOOL:${BUILD_SHARED_LIBS}>:LINKER:--no-as-needed>)  # a linker may leave out a library that no source mentions
+# What profilers outside of the process look for (src/observe/thread_record.h).
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-mtls-dialect=gnu2 WEFT_HAS_TLS_DESCRIPTORS)
+if(WEFT_HAS_TLS_DESCRIPTORS)  # where they are an option; on aarch64 they are the default
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/observe/thread_record.cc" PROPERTIES COMPILE_OPTIONS -mtls-dialect=gnu2)
+endif()
+target_link_options(weft_observe INTERFACE LINKER:--export-dynamic-symbol=otel_thread_ctx_v1)
 set_target_properties(weft_observe PROPERTIES
   EXPORT_NAME observe
   VERSION ${PROJECT_VERSION}

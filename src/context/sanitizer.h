@@ -32,6 +32,16 @@
 #include <sanitizer/tsan_interface.h>
 
 #include <csignal>
+#include <cstdio>
+
+extern "C" {
+// Of TSan; no header declares them. The first pair also covers writes.
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreSyncBegin(const char* file, int line);
+void AnnotateIgnoreSyncEnd(const char* file, int line);
+void AnnotateBenignRaceSized(const char* file, int line, const volatile void* at, long size, const char* what);
+}
 #endif
 #if __has_include(<valgrind/valgrind.h>)
 #pragma GCC diagnostic push
@@ -91,11 +101,107 @@ private:
     bool hears_ = false;
 };
 
+// RUN_DEBUG=tsan=internals: TSan checks the runtime itself, and takes each switch for an edge.
+inline bool tsan_checks_internals = false;
+
+// A runtime that checks it must be the first.
+inline void check_internals_in_tsan() noexcept { tsan_checks_internals = true; }
+
+// How often the calling thread has begun internals. The same on both sides of a switch.
+[[gnu::noinline]] WEFT_NO_SANITIZE inline int& internals_depth() {
+    static thread_local int depth = 0;
+    return depth;
+}
+
+WEFT_NO_SANITIZE inline void ignore_in_tsan() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+}
+
+WEFT_NO_SANITIZE inline void heed_in_tsan() {
+    AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
 [[gnu::noinline]] WEFT_NO_SANITIZE inline void switch_tsan_fiber(void* to) {
     const tsan_change change;
-    __tsan_switch_to_fiber(to, 0);
+    __tsan_switch_to_fiber(to, tsan_checks_internals ? 0 : __tsan_switch_to_fiber_no_sync);
 }
+
+// While one exists, synchronization counts although the thread is in internals.
+class tsan_edge {
+public:
+    [[gnu::noinline]] WEFT_NO_SANITIZE tsan_edge() noexcept {
+        for (int i = internals_depth(); i > 0; --i) AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+    }
+
+    [[gnu::noinline]] WEFT_NO_SANITIZE ~tsan_edge() {
+        for (int i = internals_depth(); i > 0; --i) AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+    }
+
+    tsan_edge(const tsan_edge&) = delete;
+    tsan_edge& operator=(const tsan_edge&) = delete;
+};
+#else
+struct tsan_edge {
+    tsan_edge() noexcept {}  // NOLINT: not trivial, so that an unused one is no warning
+};
+
+inline void check_internals_in_tsan() noexcept {}
 #endif
+
+// Between these two, TSan ignores what the calling thread does: docs/sanitizers.md. They nest. A
+// switch is made in between, at depth 1 on both sides.
+#if defined(WEFT_TSAN)
+[[gnu::noinline]] WEFT_NO_SANITIZE inline void begin_internals() noexcept {
+    if (tsan_checks_internals) return;
+    ++internals_depth();
+    ignore_in_tsan();
+}
+
+[[gnu::noinline]] WEFT_NO_SANITIZE inline void end_internals() noexcept {
+    if (tsan_checks_internals) return;
+    heed_in_tsan();
+    --internals_depth();
+}
+#else
+inline void begin_internals() noexcept {}
+
+inline void end_internals() noexcept {}
+#endif
+
+struct internals {
+    internals() noexcept { begin_internals(); }
+
+    ~internals() { end_internals(); }
+
+    internals(const internals&) = delete;
+    internals& operator=(const internals&) = delete;
+};
+
+// Reports an acquire load of word by code that TSan does not see.
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const void* word) {
+#if defined(WEFT_TSAN)
+    const tsan_edge edge;
+    __tsan_acquire(const_cast<void*>(word));
+#endif
+}
+
+// The same for a release, which adds to earlier ones.
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_released([[maybe_unused]] const void* word) {
+#if defined(WEFT_TSAN)
+    const tsan_edge edge;
+    __tsan_release(const_cast<void*>(word));
+#endif
+}
+
+// Memory of the runtime that one green thread uses after another, ordered by switches, which TSan
+// does not take for an order.
+inline void is_internal([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t size) noexcept {
+#if defined(WEFT_TSAN)
+    AnnotateBenignRaceSized(__FILE__, __LINE__, at, static_cast<long>(size), "memory of the runtime");
+#endif
+}
 
 // Non-heap memory that may hold the only pointer to heap memory.
 inline void may_hold_pointers([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size) {
@@ -158,17 +264,22 @@ struct fiber {
         fake_stack = nullptr;
 #endif
 #if defined(WEFT_TSAN)
-        const tsan_change change;
-        tsan = __tsan_create_fiber(0);
+        begin_tsan_fiber();
 #endif
     }
 
     void end_g() {
 #if defined(WEFT_TSAN)
-        if (tsan == nullptr) return;
-        const tsan_change change;
-        __tsan_destroy_fiber(tsan);
-        tsan = nullptr;
+        if (tsan != nullptr) end_tsan_fiber();
+#endif
+    }
+
+    // The G that runs on the stack, in reports of TSan.
+    void name_g([[maybe_unused]] unsigned long long id, [[maybe_unused]] const char* name) const {
+#if defined(WEFT_TSAN)
+        char text[64];
+        std::snprintf(text, sizeof(text), *name == '\0' ? "green thread %llu" : "green thread %llu \"%s\"", id, name);
+        __tsan_set_fiber_name(tsan, text);
 #endif
     }
 
@@ -179,6 +290,7 @@ struct fiber {
         fake_stack = nullptr;
 #endif
 #if defined(WEFT_TSAN)
+        tell_acquired(this);
         tsan = g.tsan;
         g.tsan = nullptr;
 #endif
@@ -186,6 +298,7 @@ struct fiber {
 
     void end_part_of([[maybe_unused]] fiber& g) {
 #if defined(WEFT_TSAN)
+        tell_released(this);
         g.tsan = tsan;
         tsan = nullptr;
 #endif
@@ -201,6 +314,40 @@ struct fiber {
         tsan = __tsan_get_current_fiber();
 #endif
     }
+
+#if defined(WEFT_TSAN)
+private:
+    // A new fiber inherits nothing from its maker, which is any G: it acquires what the G before on
+    // this stack has done there. It begins in internals, as its first code does.
+    [[gnu::noinline]] WEFT_NO_SANITIZE void begin_tsan_fiber() {
+        const tsan_change change;
+        void* self = __tsan_get_current_fiber();
+        if (tsan_checks_internals) {
+            tsan = __tsan_create_fiber(0);
+            return;
+        }
+        ignore_in_tsan();
+        tsan = __tsan_create_fiber(0);
+        heed_in_tsan();
+        __tsan_switch_to_fiber(tsan, __tsan_switch_to_fiber_no_sync);
+        __tsan_acquire(this);
+        ignore_in_tsan();
+        __tsan_switch_to_fiber(self, __tsan_switch_to_fiber_no_sync);
+    }
+
+    [[gnu::noinline]] WEFT_NO_SANITIZE void end_tsan_fiber() {
+        const tsan_change change;
+        if (!tsan_checks_internals) {
+            void* self = __tsan_get_current_fiber();
+            __tsan_switch_to_fiber(tsan, __tsan_switch_to_fiber_no_sync);
+            heed_in_tsan();
+            __tsan_release(this);
+            __tsan_switch_to_fiber(self, __tsan_switch_to_fiber_no_sync);
+        }
+        __tsan_destroy_fiber(tsan);
+        tsan = nullptr;
+    }
+#endif
 };
 
 // Directly before a switch.
@@ -212,13 +359,6 @@ struct fiber {
 #endif
 #if defined(WEFT_TSAN)
     switch_tsan_fiber(to.tsan);
-#endif
-}
-
-// Reports an acquire load of word by uninstrumented code.
-[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const void* word) {
-#if defined(WEFT_TSAN)
-    __tsan_acquire(const_cast<void*>(word));
 #endif
 }
 

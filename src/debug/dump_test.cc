@@ -164,7 +164,8 @@ TEST_F(Dump, NamesWhatEachGWaitsFor) {
         park("joiner", [&] { group.wait(); });
         park("getter", [&] { pending.wait(); });
         const auto start = steady_clock::now();
-        park("sleeper", [&] { sleep_until(start + std::chrono::seconds(2)); });
+        const std::chrono::seconds long_enough(built_with_sanitizer ? 10 : 2);  // for the dumps below
+        park("sleeper", [&] { sleep_until(start + long_enough); });
         go({.name = "nil receiver"}, [] { chan<int>::nil().recv(); });
         go({.name = "nil sender"}, [] { chan<int>::nil().send(1); });
         eventually([] { return find("nil sender")->state.load() == weft::detail::g_state::waiting; });
@@ -278,14 +279,14 @@ TEST_F(Dump, AGInABlockingCallShowsItsThreadAndWhereItCalls) {
 TEST_F(Dump, AGWithoutANameIsANumber) {
     rt_.run([&] {
         const chan<int> c;
-        uint64_t id = 0;
+        std::atomic<uint64_t> id = 0;
         const uint64_t before = stats().parks;
         all_.go([&] {
             id = this_g::id();
             c.recv();
         });
         eventually([&] { return stats().parks > before; });
-        EXPECT_EQ(occurrences(dump(), "green thread " + std::to_string(id) + " [chan receive, "), 1U);
+        EXPECT_EQ(occurrences(dump(), "green thread " + std::to_string(id.load()) + " [chan receive, "), 1U);
         c.send(1);
         all_.wait();
     });

@@ -187,7 +187,7 @@ struct call_on_g0 {
         const auto& call = *static_cast<call_on_g0*>(self);
         arrive_on_stack(call.m->g0_fiber);
         call.function(call.argument);
-        leave_stack(call.m->g0_fiber, *call.caller, false);
+        leave_stack_for_call(call.m->g0_fiber, *call.caller);
     }
 };
 
@@ -203,7 +203,7 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
         return;
     }
     call_on_g0 call{m, &m->lent_by->stack->sanitizers, function, argument};
-    leave_stack(*call.caller, m->g0_fiber, false);
+    leave_stack_for_call(*call.caller, m->g0_fiber);  // TSan's fiber is the G's on any stack
     run_call_on_stack(top_for_call(m), &call_on_g0::run, &call);
     arrive_on_stack(*call.caller);
 }

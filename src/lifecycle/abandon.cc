@@ -62,6 +62,7 @@ void pass_edge_on(waiter& first) noexcept {
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
     if (state == g_state::dead) return;
+    tell_acquired(&g.since_ns);  // tell_leaving
     // A runnable G may be linked: its wait timed out.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
@@ -98,7 +99,10 @@ bool wait_for_external_refs(const scheduler& s, int64_t deadline_ns) noexcept {
 // Keeps stacks with contexts, which a future, stop_token or scope may still reach. Unlinks all Gs
 // first, because a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
+    tell_acquired(&s);  // exit_g
+    begin_internals();  // those that set the timers synchronize inside of the runtime
     for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
+    end_internals();
     s.gs.for_each(&unlink_waiter);
     const bool alone = wait_for_external_refs(s, never);  // wakers in progress; they never wait
     WEFT_ASSERT(alone);

@@ -17,6 +17,7 @@
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -110,6 +111,7 @@ void begin_on_this_stack(const runtime_options& options, source_location where) 
 
     M* m = a->m0;
     const fiber g0_fiber = m->g0_fiber;
+    begin_internals();
     adopt_thread(m);
     a->own.sanitizers = std::exchange(m->g0_fiber, g0_fiber);
     acquire_first_p(*a->s, m);
@@ -138,9 +140,11 @@ void leave_this_stack(adopted& a) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // 
     m = switch_g_to_g0(m, a.g, false);
 
     WEFT_ASSERT(m == a.m0);
+    call_hooks_out(m, *a.g);  // it does not leave by a switch
     m->g = nullptr;
     a.g->set_state(g_state::running, g_state::dead);
     abandon_thread(m);
+    end_internals();
 }
 
 // Until its scheduler has ended, other threads may read the G.

@@ -100,6 +100,12 @@ void parse_frames(std::string_view word, std::size_t at, debug_options& options)
     warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be all", static_cast<int>(word.size()), word.data());
 }
 
+void parse_tsan(std::string_view word, std::size_t at, debug_options& options) noexcept {
+    options.tsan_internals = at != std::string_view::npos && word.substr(at + 1) == "internals";
+    if (options.tsan_internals) return;
+    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be internals", static_cast<int>(word.size()), word.data());
+}
+
 void parse_word(std::string_view word, debug_options& options) noexcept {
     const std::size_t at = word.find('=');
     const std::string_view key = word.substr(0, at);
@@ -115,10 +121,12 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     if (key == "lockowners") return parse_switch(word, at, options.lock_owners);
     if (key == "symbols") return parse_switch(word, at, options.symbols);
     if (key == "frames") return parse_frames(word, at, options);
+    if (key == "tsan") return parse_tsan(word, at, options);
+    if (key == "sanitizer") return parse_switch(word, at, options.check_sanitizer);
     warn(
         "RUN_DEBUG: \"%.*s\" is unknown and ignored; known: random, random=SEED, retake=0, retake=always, placement=0, "
         "stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, "
-        "lockowners=1, symbols=0, frames=all",
+        "lockowners=1, symbols=0, frames=all, tsan=internals, sanitizer=0",
         static_cast<int>(key.size()), key.data());
 }
 

@@ -35,6 +35,7 @@ void in_child() noexcept {
     free_locals_lock();
     free_inheritance_lock();
     freezing.reset_after_fork();
+    free_hooks_lock();
     free_observing_locks();
     os::installing_handlers.reset_after_fork();
     os::forget_questions();

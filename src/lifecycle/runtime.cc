@@ -215,6 +215,7 @@ void run_main(const runtime_options& options,
     s->main_error = error;
     before = exchange_default(s);
 
+    begin_internals();
     adopt_thread(m);
     acquire_first_p(*s, m);
     g->since_ns = os::monotonic_ns();
@@ -224,6 +225,7 @@ void run_main(const runtime_options& options,
     m->picked = g;  // not queued, and so not stolen: main's first pin is to this thread
     schedule_loop(m);
     abandon_thread(m);
+    end_internals();
     uint32_t seen = main_thread::away;
     // acq_rel: pairs with await_main_thread
     if (!s->main_thread_back.compare_exchange_strong(seen, main_thread::back, acq_rel)) {
@@ -231,6 +233,7 @@ void run_main(const runtime_options& options,
     }
     os::futex_wake_one(s->main_thread_back);
 
+    tell_acquired(s);                   // exit_g
     static_cast<void>(finish_main(s));  // what is left behind is harmless
     release_main();
 }

@@ -25,12 +25,15 @@
 #include "lifecycle/stopping.h"
 #include "os/cpu_affinity.h"
 #include "os/os.h"
+#include "os/program_sanitizer.h"
 #include "os/signals.h"
+#include "os/thread_locals.h"
 #include "per_g/inheritance.h"
 #include "sched/current.h"
 #include "sched/random.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -79,6 +82,7 @@ void free_m(M* m) noexcept {
 M* make_m(scheduler& s) noexcept {
     auto* m = new (std::nothrow) M;
     if (m == nullptr) return nullptr;
+    is_internal(m, sizeof(*m));
     m->sightings =
         static_cast<M::sighting*>(std::calloc(procs_max, sizeof(M::sighting)));  // NOLINT: most is never touched
     m->alternate_stack = os::map_alternate_stack();
@@ -103,6 +107,22 @@ void set_words(M* m, atomic<uintptr_t>* preempt_word, const uint32_t* cpu_word) 
 
 }  // namespace
 
+namespace {
+
+// Tells TSan that the green threads on this OS thread use its thread-locals one after the other,
+// and, for blocking calls, its stack from low to here.
+[[gnu::noinline]] void share_with_gs([[maybe_unused]] const void* low) noexcept {
+    if (!sanitized) return;
+    const auto* here = static_cast<const std::byte*>(__builtin_frame_address(0));
+    is_internal(low, static_cast<std::size_t>(here - static_cast<const std::byte*>(low)));
+    os::visit_thread_locals([](const void* begin, std::size_t bytes) noexcept { is_internal(begin, bytes); });
+    // These two may be in the thread's own record.
+    if (const uint32_t* cpu = os::this_cpu_word()) is_internal(cpu, sizeof(*cpu));
+    is_internal(preempt_word(), sizeof(*preempt_word()));
+}
+
+}  // namespace
+
 void adopt_thread(M* m) noexcept {
     const void* low = nullptr;
     std::size_t size = 0;
@@ -112,6 +132,7 @@ void adopt_thread(M* m) noexcept {
     m->thread_id.store(os::current_tid(), relaxed);  // relaxed: a concurrent reader finds none
     set_words(m, preempt_word(), os::this_cpu_word());
     os::install_alternate_stack(m->alternate_stack);
+    share_with_gs(low);
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     m->slack_before_ns = os::timeout_slack_ns();
     os::set_timeout_slack_ns(os::precise_timeouts);
@@ -175,6 +196,7 @@ void await_main_thread(scheduler& s) noexcept {
 void reap(scheduler& s) noexcept;
 
 void* m_thread(void* argument) {
+    const internals all;
     M* m = static_cast<M*>(argument);
     scheduler& s = *m->home;
     m->thread = os::this_thread_id();
@@ -336,6 +358,24 @@ void reap_default() noexcept {
 
 }  // namespace
 
+namespace {
+
+// Reports of a sanitizer that is not told of switches would be wrong, so the program does not
+// begin.
+void check_program_sanitizer() noexcept {
+    const os::program_sanitizer found = os::find_program_sanitizer();
+    if (found.name == nullptr) return;
+    if (found.flag == nullptr) {
+        fatal("this program is built with %s, which weft does not support: docs/sanitizers.md", found.name);
+    }
+    fatal(
+        "this program is built with %s, but the weft library is not, so reports would be wrong; build weft with "
+        "-DWEFT_SANITIZE=%s, or set RUN_DEBUG=sanitizer=0 to run anyway: docs/sanitizers.md",
+        found.name, found.flag);
+}
+
+}  // namespace
+
 scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs_wanted = options.procs != 0 ? options.procs : usual_procs();
     if (procs_wanted > procs_max)
@@ -356,10 +396,13 @@ scheduler* make_scheduler(const runtime_options& options) {
     warn_of_few_threads(threads_max, procs_wanted);
     const uint32_t procs = procs_within(threads_max, procs_wanted);
     const debug_options debug = read_debug_options();
+    if (debug.check_sanitizer) check_program_sanitizer();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
     auto s = std::make_unique<scheduler>(options, procs, choose_stacks(options, procs, debug, memory_idle_ns));
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags.fetch_or(special::shuffled, relaxed_alone);
+    is_internal(s.get(), sizeof(*s));
+    if (debug.tsan_internals) check_internals_in_tsan();
     s->slice_ns = slice_ns;
     s->cpus.store(os::usable_cpus(), relaxed_alone);
     s->retakes = debug.retake && options.retake;
@@ -387,6 +430,7 @@ scheduler* make_scheduler(const runtime_options& options) {
             "weft: cannot start the monitor thread of a runtime (end some threads, or raise the limit: ulimit -u)");
     }
     register_scheduler(s.get());
+    hook_scheduler(*s);
     return s.release();
 }
 

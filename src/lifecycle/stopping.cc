@@ -122,6 +122,7 @@ enum class outcome : uint8_t { none, claimed, unlinked };
 
 // Steps 2 and 3 for g, which is frozen. unlinked: the caller must make it ready.
 WEFT_NO_SANITIZE outcome cancel_wait_of(G& g) noexcept {
+    tell_acquired(&g.since_ns);  // tell_leaving
     if (is_untold(g)) {
         g.ambient = stop_context();
         g.traits |= trait::ambient;
@@ -179,6 +180,7 @@ void pause_until_ns(int64_t until_ns) {
 }
 
 uint64_t finished_gs(const scheduler& s) noexcept {
+    tell_acquired(&s);                                  // exit_g
     uint64_t finished = s.external_ends.load(acquire);  // pairs with the ends: what is read next was there before
     for (uint32_t i = 0; i < s.ps.made(); ++i) finished += s.ps[i].count.finished.get_acquire();
     return finished;

@@ -164,6 +164,14 @@ void local_table::destroy_all() noexcept {
         local_rounds, left);
 }
 
+namespace {
+
+bool inherits_any(const hook_words* words) noexcept {
+    return words != nullptr && std::ranges::any_of(words->of, &hook_words::entry::inherited);
+}
+
+}  // namespace
+
 local_table* local_table::copy() const {
     std::unique_ptr<local_table, void (*)(local_table*)> copies(nullptr, &discard_locals);
     for (const local_node* n = oldest; n != nullptr; n = n->newer) {
@@ -177,7 +185,20 @@ local_table* local_table::copy() const {
         copies->slots[n->index] = made;
         copies->append(made);
     }
+    if (inherits_any(words)) {
+        if (copies == nullptr) copies.reset(new local_table);
+        copies->words = new hook_words(*words, true);
+    }
     return copies.release();
+}
+
+hook_words& hook_words_of(G& g) {
+    if (!has_locals(g)) {
+        g.locals = new local_table;
+        g.traits |= trait::locals;
+    }
+    if (g.locals->words == nullptr) g.locals->words = new hook_words;
+    return *g.locals->words;
 }
 
 void discard_locals(local_table* t) noexcept {

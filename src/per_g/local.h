@@ -12,6 +12,8 @@
 
 #include <weft/local.h>
 
+#include "sched/switch_hooks.h"
+
 namespace weft::detail {
 
 struct G;
@@ -26,6 +28,7 @@ struct local_table {
 
     ~local_table() {
         if (slots != own_slots) delete[] slots;
+        delete words;
     }
 
     [[nodiscard]] local_node* find(const local_key& k) const noexcept {
@@ -46,7 +49,8 @@ struct local_table {
     // Destroys all values, newest first, and those made by destructors.
     void destroy_all() noexcept;
 
-    // Copies the values that can be copied; nullptr if none can. Throws what copying throws.
+    // Copies the values that can be copied, and inherited words; nullptr if it has neither. Throws
+    // what copying throws.
     [[nodiscard]] local_table* copy() const;
 
     static constexpr uint32_t own_slot_count = 8;
@@ -56,11 +60,15 @@ struct local_table {
     uint32_t round = 0;  // of new values
     local_node* oldest = nullptr;
     local_node* newest = nullptr;
+    hook_words* words = nullptr;  // nullptr: none
     local_node* own_slots[own_slot_count] = {};
 
 private:
     void append(local_node* n) noexcept;
 };
+
+// Those of g, which is the caller. Made if they do not exist. Throws std::bad_alloc.
+[[nodiscard]] hook_words& hook_words_of(G& g);
 
 // t may be nullptr; its G has not run.
 void discard_locals(local_table* t) noexcept;

@@ -17,9 +17,10 @@
 
 namespace weft::detail {
 
-// Memory for a closure; nullptr: the G has room. Throws std::bad_alloc.
+// Memory for a closure; nullptr: the G has room. Throws std::bad_alloc. Sanitizers know when
+// allocated memory is reused, so they report errors in closures.
 [[nodiscard]] inline void* allocate_closure(const entry_type& entry) {
-    if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
+    if (!sanitized && entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
     return allocate(entry.size, entry.align);
 }
 

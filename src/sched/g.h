@@ -67,7 +67,11 @@ inline constexpr uint16_t kept = 2048;           // was preempted: pinned until 
 inline constexpr uint16_t interruptible = 4096;  // a signal may interrupt it anywhere
 inline constexpr uint16_t holds = 8192;          // holds system mutexes: per_g/held.h
 inline constexpr uint16_t traced = 16384;        // its switches and wake-ups are recorded: recording.h
+inline constexpr uint16_t hooked = 32768;        // its switches call hooks: switch_hooks.h
 inline constexpr uint16_t all_but_frozen = 0xfffe;
+
+// Set and cleared in all Gs by other threads, while they run.
+inline constexpr uint16_t watched = traced | hooked;
 
 // Reasons to queue it by push_apart.
 inline constexpr uint16_t queued_apart = high | low | shuffled | preempted | traced;
@@ -93,7 +97,7 @@ inline constexpr uint8_t ends_slowly_in_child = labelled;  // in a fork child: m
 struct alignas(cache_line) G {
     run_context_t context{};      // sp: nullptr until the first run
     eh_state eh;                  // while it does not run
-    atomic<uint16_t> special{0};  // the owner sets all except frozen and the class bits
+    atomic<uint16_t> special{0};  // the owner sets all except frozen, watched and the class bits
     uint16_t last_p = 0;
     atomic<g_state> state{g_state::idle};
     uint8_t size_class = 0;  // of its stack
@@ -160,7 +164,12 @@ struct alignas(cache_line) G {
 
     void set_state(g_state from, g_state to) noexcept {
         WEFT_ASSERT(state.load(relaxed) == from);  // relaxed: the caller owns the G
-        state.store(to, release);                  // pairs with dumps
+        if (sanitized && from != g_state::running) {
+            const tsan_edge edge;      // what its maker or waker has done, the G sees
+            state.store(to, release);  // as below
+            return;
+        }
+        state.store(to, release);  // pairs with dumps
     }
 };
 

@@ -30,6 +30,8 @@ void g_main(void* argument, void* baton) {
     G* g = static_cast<G*>(argument);
     M* m = static_cast<M*>(baton);
     arrive_on_stack(g->stack->sanitizers);
+    tell_acquired(&g->state);  // what the thread that started it has done
+    tell_acquired(&g->id);     // and the one that made it, if that is another
     finish_switch(m);
     for (;;) {
         leave(m);

@@ -46,6 +46,7 @@ g_pool::chunk* g_pool::map_chunk() noexcept {
     c->first_unit = static_cast<uint32_t>((sizeof(chunk) + unit_size() - 1) / unit_size());
     c->blank = units_in_chunk() - c->first_unit;
     may_hold_pointers(c, chunk_size);
+    is_internal(c, chunk_size);
     return c;
 }
 

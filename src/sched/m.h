@@ -139,6 +139,11 @@ struct alignas(cache_line) M {
     // Where its thread records events; nullptr: nowhere. Set by attach, cleared by its thread.
     atomic<event_ring*> events{nullptr};
 
+    // The places whose in was called on its thread, and whose out was not: switch_hooks.h. Owner
+    // writes.
+    atomic<uint32_t> hooked{0};
+    bool in_hook = false;  // owner only
+
     // Its thread will not touch the scheduler again.
     atomic<bool> has_ended{false};
 

@@ -110,7 +110,7 @@ int processors::make_up_to(uint32_t n) noexcept {
         committed_ = needed;
     }
     for (uint32_t i = made(); i < n; ++i) {
-        ::new (at_ + i) P;
+        is_internal(::new (at_ + i) P, sizeof(P));
         at_[i].index = i;
         at_[i].state.store(p_state::dead, relaxed);  // relaxed: not visible yet
         made_.store(i + 1, release);                 // pairs with made

@@ -15,6 +15,7 @@
 #include "sched/park.h"
 #include "sched/recycle.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 #include "sched/trim.h"
 
 namespace weft::detail {
@@ -133,20 +134,21 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     g->stack = on;
     on->owner = g;
     on->sanitizers.begin_g();
+    on->sanitizers.name_g(g->id, g->name_or_empty());
     if (on->guard == guard_kind::canary || on->measured) [[unlikely]]
         start_on_special(g, *on);
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
-// Bits of its last life go; frozen and traced may be changed by another thread meanwhile.
+// Bits of its last life go; frozen and watched may be changed by another thread meanwhile.
 [[gnu::noinline]] void start_with(G* g, uint16_t flags) noexcept {
-    uint16_t kept = special::frozen | special::traced;
+    uint16_t kept = special::frozen | special::watched;
     if (g->stack != nullptr) kept |= special::canary;
-    g->special.fetch_and(kept, relaxed);                                     // relaxed: ours, except for these
-    const uint16_t before = g->special.fetch_or(flags, acquire);             // sees what set_bit_in_gs did
-    const uint16_t now = g->home->g_flags.load(relaxed);                     // relaxed: the line before
-    const bool is_stale = ((before | flags) & ~now & special::traced) != 0;  // the recording has ended
-    if (is_stale) g->special.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: as above
+    g->special.fetch_and(kept, relaxed);                          // relaxed: ours, except for these
+    const uint16_t before = g->special.fetch_or(flags, acquire);  // sees what set_bit_in_gs did
+    const uint16_t now = g->home->g_flags.load(relaxed);          // relaxed: the line before
+    const auto stale = static_cast<uint16_t>((before | flags) & ~now & special::watched);  // its user has ended
+    if (stale != 0) g->special.fetch_and(static_cast<uint16_t>(~stale), relaxed);          // relaxed: as above
 }
 
 [[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {
@@ -217,7 +219,7 @@ namespace {
     g->eh = {};
     g->traits = 0;
     const uint16_t flags = s.g_flags.load(relaxed_hint);
-    if (g->special.load(relaxed) != flags) [[unlikely]]  // relaxed: ours, except frozen and traced
+    if (g->special.load(relaxed) != flags) [[unlikely]]  // relaxed: ours, except frozen and watched
         start_with(g, flags);
     if (m != nullptr && (starter->traits & trait::labelled) != 0) [[unlikely]]
         inherit_labels(g, starter);
@@ -278,6 +280,8 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
         things.add(*options, m == nullptr ? nullptr : m->g);
         m = current_g_m();  // read again: we may have parked
     }
+    if (m == nullptr && is_in_hook()) [[unlikely]]
+        fatal_in_hook("started a green thread");
     if (s == nullptr) {
         s = m != nullptr ? m->home : &pin_default_scheduler();
     } else if (m == nullptr || m->home != s) {
@@ -327,7 +331,7 @@ void spawn_commit(G* g) noexcept {
 
 void spawn_copy(const entry_type& entry, const void* closure, source_location where) {
     M* m = current_g_m();
-    if (m != nullptr) [[likely]] {
+    if (!sanitized && m != nullptr) [[likely]] {
         G* g = enter(m) ? take_quickly(m) : nullptr;
         if (g != nullptr) [[likely]] {
             fill_in(*m->home, g, next_id(*m->home, m->p), m, nullptr, entry, where);

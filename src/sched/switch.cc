@@ -11,6 +11,7 @@
 #include "os/os.h"
 #include "os/probe.h"
 #include "per_g/held.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -26,7 +27,6 @@ namespace {
     WEFT_PROBE2(run, to->id, m->index);
     if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);  // acquire: as in hand_m_over
-    tell_acquired(&to->special);
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);
@@ -70,6 +70,7 @@ void leave_special(M* m, G* from) noexcept {
     }
     if ((flags & special::holds) != 0) report_held_mutex(*from, __builtin_frame_address(0));
     if ((flags & special::traced) != 0) record_leave(m, *from);
+    if ((flags & special::hooked) != 0) call_hooks_out(m, *from);
 }
 
 void await_thaw(G* g, g_state before) noexcept {
@@ -85,8 +86,9 @@ void await_thaw(G* g, g_state before) noexcept {
 
 void enter_special(M* m, G* to) noexcept {
     await_thaw(to, g_state::runnable);
-    const uint32_t flags = to->special.load(relaxed);  // relaxed: set by the owner, except traced
+    const uint32_t flags = to->special.load(relaxed);  // relaxed: set by the owner, except watched
     if ((flags & special::traced) != 0) record_run(m, *to);
+    if ((flags & special::hooked) != 0) call_hooks_in(m, *to);
     if ((flags & special::own_fp) != 0) write_fp_control(to->fp_control);
     if ((flags & special::interruptible) != 0) open_gate(m);
 }
@@ -195,6 +197,7 @@ void finish_rare(M* m) noexcept {
 
 WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     from->eh = *m->eh;
+    tell_leaving(m, from);
     *m->eh = m->g0_eh;
     m->g = nullptr;
     if (from->special.load(relaxed) != 0) [[unlikely]]
@@ -202,10 +205,12 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);
+    tell_resumed(from);
     return m;
 }
 
 G* exit_g(M* m) noexcept {
+    tell_released(m->home);  // for a thread that waits for the end of all Gs
     if (!enter(m)) [[unlikely]]
         exit_without_p(m);
     G* from = m->g;

@@ -39,6 +39,7 @@ namespace weft::detail {
 // True: m keeps its P until leave(); no user code, allocation or exception may occur before that.
 // False: m has lost its P: retake.h.
 [[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
+    begin_internals();
     WEFT_DCHECK(m->in_runtime.load(relaxed_own) == 0);
     m->in_runtime.store(1, relaxed);  // relaxed: the thief's heavy fence orders it
     compiler_fence();
@@ -50,6 +51,7 @@ namespace weft::detail {
 
 [[gnu::always_inline]] inline void leave(M* m) noexcept {
     m->in_runtime.store(0, release);  // pairs with a thief's T3
+    end_internals();
 }
 
 // The M that runs the calling G; nullptr in a plain thread or on g0.
@@ -111,8 +113,24 @@ void await_thaw(G* g, g_state before) noexcept;
     // acquire: pairs with a thaw. The freezer's heavy fence orders the store before it.
     if ((from->special.load(relaxed_own) | to->special.load(acquire)) != 0) [[unlikely]]
         return switch_special(m, from, to);
-    tell_acquired(&to->special);
     return &to->context;
+}
+
+// For sanitizers: from leaves m, and the next context frees its locks for it.
+inline void tell_leaving(const M* m, const G* from) noexcept {
+    if (!sanitized) return;
+    tell_released(&from->since_ns);  // for a thread that finds it parked: abandon.cc
+    using kind = after_switch::kind;
+    const after_switch& after = m->after;
+    if (after.what == kind::park || after.what == kind::park_claimable) tell_released(after.lock);
+    if (after.what != kind::park_claimable_many) return;
+    for (uint32_t i = 0; i < after.bits; ++i) tell_released(after.locks[i].lock);
+}
+
+// For sanitizers: g runs again, after the thread that made it runnable, and one that has thawed it.
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_resumed(const G* g) noexcept {
+    tell_acquired(&g->state);
+    tell_acquired(&g->special);
 }
 
 // For sanitizers: the stack that m enters.
@@ -123,10 +141,12 @@ void await_thaw(G* g, g_state before) noexcept;
 // Steps 2 and 3. Returns the M on which from resumes.
 [[nodiscard]] WEFT_SWITCH_PIECE M* switch_g_to_g(M* m, G* from, G* to) noexcept {
     from->eh = *m->eh;
+    tell_leaving(m, from);
     run_context_t* target = hand_m_over(m, from, to);
     leave_stack(from->stack->sanitizers, fiber_of(m), false);
     m = static_cast<M*>(switch_context(&from->context, target, m));
     arrive_on_stack(from->stack->sanitizers);
+    tell_resumed(from);
     return m;
 }
 

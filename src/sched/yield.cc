@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
+#include "sched/switch_hooks.h"
 
 namespace weft {
 
@@ -59,6 +60,7 @@ using namespace detail;
 }
 
 [[noreturn, gnu::cold]] void fatal_not_in_g() noexcept {
+    if (is_in_hook()) fatal_in_hook("called weft::yield()");
     if (lender_of(current_m()) != nullptr) {
         fatal(
             "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after "
@@ -123,6 +125,7 @@ void set_name(std::string_view name) noexcept {
     if (m == nullptr) return;
     detail::G* g = m->g;
     g->set_name(name);
+    g->stack->sanitizers.name_g(g->id, g->name_or_empty());
     if ((g->special.load(detail::relaxed_hint) & detail::special::traced) == 0) return;
     static_cast<void>(detail::enter(m));  // with or without a P, nothing interrupts it
     detail::record_name(m, *g);

@@ -248,6 +248,7 @@ stack* stack_pool::carve_locked(int size_class) noexcept {
     }
     made->guard = guard;
     made->sanitizers.create(made->low, made->size());
+    is_internal(made, sizeof(*made));
     s->set_live(index, true);
     return made;
 }

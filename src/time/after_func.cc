@@ -31,6 +31,7 @@ constexpr entry_type call_entry = {
 timer_place prepare_call(timer_state& t) {
     const spawning made = spawn_begin(nullptr, nullptr, call_entry, t.made_at);
     ::new (made.closure) closure(&t);
+    tell_released(&made.g->id);  // g_main acquires it: the thread that starts g is another
     return {made.g->home, made.g};
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/generation.h"
+#include "sched/switch_hooks.h"
 
 namespace weft::detail {
 
@@ -59,6 +60,7 @@ void forget_thread_notes() noexcept {
 }
 
 [[gnu::noinline]] thread_note& this_thread_note() noexcept {
+    if (is_in_hook()) fatal_in_hook("waited");
     if (mine == nullptr) {
         if (!thread_ends) {
             thread_local giver at_end;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -31,8 +32,14 @@ outcome run_with(const char* debug) {
     result.said = stderr_of([&] {
         runtime rt({.procs = 1});
         rt.run([&] {
+            mutex one;  // never contended: there is one P. But that is no order
             wait_group started;
-            for (char c = '0'; c <= '9'; ++c) started.go([&result, c] { result.ran += c; });
+            for (char c = '0'; c <= '9'; ++c) {
+                started.go([&, c] {
+                    const std::lock_guard hold(one);
+                    result.ran += c;
+                });
+            }
             started.wait();
 
             wait_group woken;
@@ -40,6 +47,7 @@ outcome run_with(const char* debug) {
             for (char c = '0'; c <= '9'; ++c) {
                 woken.go([&, c] {
                     all_go.wait();
+                    const std::lock_guard hold(one);
                     result.woken += c;
                 });
             }

@@ -293,7 +293,7 @@ leg_tsan() {
     setarch -R true 2>/dev/null && wrapper=(setarch -R)
     local GTEST_FILTER procs=(2 4)
     with_procs "${procs[$(drawn 2)]}"  # with one, no two green threads run at the same time
-    sanitizer_leg tsan data_race
+    sanitizer_leg tsan data_race green_thread_race
 }
 
 leg_aarch64() {
