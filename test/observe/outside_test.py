@@ -194,6 +194,13 @@ def check_separate_debug_file(weft, target, folder):
     with started(stripped, "scene") as (pid, _):
         check_groups("with a separate debug file", weft_ps(weft, pid), [*GROUPS, READS])
         os.remove(debug)
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+            is_shared = "libweft.so" in f.read()
+        if is_shared:    # weft's own debug information is enough for stacks
+            text = weft_ps(weft, pid)
+            if not re.search(r"^100 green threads .*\n(?:    .*\n)*?    #0  0x[0-9a-f]+ \? \(outside_target\+0x[0-9a-f]+\)\n    #1 ", text, re.MULTILINE):
+                fail(f"a stripped program with libweft.so:\n{text}")
+            return
         message = weft_ps(weft, pid, status=1)
         if not message.startswith("weft: no debug information of weft, so green threads cannot be found; build weft with -g"):
             fail(f"without debug information: {message}")

@@ -142,10 +142,10 @@ private:
     [[nodiscard]] bool has_label(const seen_g& g) {
         const auto [entry, is_new] = has_label_.try_emplace(g.labels, false);
         if (is_new) {
-            const std::string key = options_.label.substr(0, options_.label.find('='));
-            for (const auto& [k, value] : gs_.label_pairs_of(g)) {
-                entry->second =
-                    entry->second || (k == key && (key == options_.label || k + "=" + value == options_.label));
+            const std::size_t equals = options_.label.find('=');
+            for (const auto& [key, value] : gs_.label_pairs_of(g)) {
+                const bool has_value = equals == std::string::npos || options_.label.substr(equals + 1) == value;
+                entry->second = entry->second || (options_.label.substr(0, equals) == key && has_value);
             }
         }
         return entry->second;

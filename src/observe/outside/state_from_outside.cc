@@ -171,6 +171,7 @@ private:
 
     void add_sites(json_text& j, int64_t now_ns) {
         std::vector<const site*> all;
+        all.reserve(sites_.size());
         for (const auto& [where, s] : sites_) all.push_back(&s);
         std::sort(all.begin(), all.end(), [](const site* a, const site* b) {
             return a->count != b->count ? a->count > b->count : a->one.where < b->one.where;
