@@ -130,9 +130,9 @@ void adopt_thread(M* m) noexcept {
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
     m->thread_id.store(os::current_tid(), relaxed);  // relaxed: a concurrent reader finds none
-    set_words(m, preempt_word(), os::this_cpu_word());
     os::install_alternate_stack(m->alternate_stack);
     share_with_gs(low);
+    set_words(m, preempt_word(), os::this_cpu_word());
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     m->slack_before_ns = os::timeout_slack_ns();
     os::set_timeout_slack_ns(os::precise_timeouts);

@@ -5,6 +5,8 @@
 
 #include <weft/detail/wait.h>
 
+#include "context/sanitizer.h"
+
 namespace weft::detail {
 
 void thread_maker::start() noexcept {
@@ -33,6 +35,7 @@ int thread_maker::make(os::thread_id& id, void* (*body)(void*), void* argument) 
 }
 
 void* thread_maker::run(void* self) noexcept {
+    const internals all;
     auto& maker = *static_cast<thread_maker*>(self);
     maker.tid_.store(os::current_tid(), release);  // pairs with tid
     os::name_thread("weft-maker");

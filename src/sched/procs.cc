@@ -45,6 +45,7 @@ std::unique_ptr<stealing_order> make_order(uint32_t n) {
 }
 
 void move_timers(timer_queue& from, timer_queue& to) noexcept {
+    const internals all;
     for (bool closed = false; !closed;) {
         from.lock.lock();
         to.lock.lock_second();

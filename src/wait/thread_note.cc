@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/generation.h"
+#include "context/sanitizer.h"
 #include "sched/switch_hooks.h"
 
 namespace weft::detail {
@@ -22,7 +23,10 @@ thread_note* take_note() {
     thread_note* n = free_notes;
     if (n != nullptr) free_notes = n->next;
     free_lock.unlock();
-    if (n == nullptr) n = new (std::nothrow) thread_note;
+    if (n == nullptr) {
+        n = new (std::nothrow) thread_note;
+        if (n != nullptr) is_internal(n, sizeof(*n));
+    }
     if (n == nullptr)
         fatal(
             "no memory for the note on which a plain thread waits; block once at the start of the thread, when there "
