@@ -415,6 +415,12 @@ stack* stack_pool::find(const void* address, bool& in_guard) noexcept {
     return nullptr;
 }
 
+void stack_pool::for_each_slab(void (*visit)(void* closure, const slab& s) noexcept, void* closure) const noexcept {
+    for (const slab* s = slabs_.load(acquire); s != nullptr; s = s->next.load(acquire)) {  // A3
+        if (s->base.load(acquire) != nullptr) visit(closure, *s);                          // A2
+    }
+}
+
 bool canary_intact(const stack& s) noexcept {
     static_assert(canary_size % sizeof(uint64_t) == 0);
     const auto* word = reinterpret_cast<const volatile uint64_t*>(s.low);
