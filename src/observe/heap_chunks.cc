@@ -13,7 +13,6 @@ constexpr uintptr_t flags = 7;
 constexpr uintptr_t previous_in_use = 1;
 constexpr uintptr_t is_mapped = 2;
 constexpr std::size_t smallest_chunk = 32;
-constexpr std::size_t header_size = 16;
 constexpr std::size_t word = sizeof(uintptr_t);
 constexpr std::size_t page = 4096;
 
@@ -30,11 +29,11 @@ uintptr_t size_of_chunk(uintptr_t chunk) noexcept { return word_at(chunk + word)
 template <typename Each>
 bool walk(uintptr_t low, uintptr_t high, std::size_t slack, Each&& each) noexcept {
     uintptr_t at = low;
-    while (high - at >= header_size) {
+    while (high - at >= chunk_header) {
         const uintptr_t size = size_of_chunk(at);
-        const bool is_end_mark = size == header_size || (size == 0 && high - at == header_size);
+        const bool is_end_mark = size == chunk_header || (size == 0 && high - at == chunk_header);
         if (is_end_mark) {
-            at += header_size;
+            at += chunk_header;
             continue;
         }
         if (size < smallest_chunk || size % chunk_unit != 0 || size > high - at) return at != low && high - at <= slack;
@@ -76,8 +75,8 @@ bool chunk_heap::read(uintptr_t low, uintptr_t high, std::size_t slack) noexcept
 }
 
 chunk_heap::block chunk_heap::find(uintptr_t address) const noexcept {
-    if (address < low_ + header_size || address > high_ + word) return {};
-    const std::size_t unit = unit_of(address - header_size);
+    if (address < low_ + chunk_header || address > high_ + word) return {};
+    const std::size_t unit = unit_of(address - chunk_header);
     std::size_t start = covering_[unit * chunk_unit / table_page];
     const std::size_t first_word = unit / (table_page / chunk_unit) * (table_page / chunk_unit / 64);
     for (std::size_t w = unit / 64 + 1; w-- > first_word;) {
@@ -92,12 +91,12 @@ chunk_heap::block chunk_heap::find(uintptr_t address) const noexcept {
     if (chunk < low_) return {};
     const uintptr_t next = chunk + size_of_chunk(chunk);
     // The last one is what the heap has left, unless two words follow that end the heap.
-    const bool in_use = limit_ - next >= header_size && (word_at(next + word) & previous_in_use) != 0;
-    return {chunk + header_size, in_use ? next + word : next, in_use};
+    const bool in_use = limit_ - next >= chunk_header && (word_at(next + word) & previous_in_use) != 0;
+    return {chunk + chunk_header, in_use ? next + word : next, in_use};
 }
 
 bool chunk_heap::mark(const block& b) noexcept {
-    const std::size_t unit = unit_of(b.low - header_size);
+    const std::size_t unit = unit_of(b.low - chunk_header);
     const uint64_t bit = uint64_t{1} << (unit % 64);
     if ((marks_[unit / 64] & bit) != 0) return false;
     marks_[unit / 64] |= bit;

@@ -29,6 +29,7 @@
 namespace weft::observe::detail {
 
 inline constexpr std::size_t chunk_unit = 16;
+inline constexpr std::size_t chunk_header = 16;
 
 // The chunks from low to high.
 class chunk_heap {
@@ -44,6 +45,17 @@ public:
 
     // The block at this address, or the one before it if the address is the end of that.
     [[nodiscard]] block find(uintptr_t address) const noexcept;
+
+    // Calls each(block) for all.
+    template <typename Each>
+    void for_each_block(Each&& each) const noexcept {
+        for (uintptr_t at = low_; at < high_;) {
+            const block b = find(at + chunk_header);
+            if (b.low != at + chunk_header) return;  // cannot happen
+            each(b);
+            at = b.high - (b.in_use ? sizeof(uintptr_t) : 0);
+        }
+    }
 
     // True: it was not marked before. Requires: b was found here.
     bool mark(const block& b) noexcept;

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -157,9 +158,13 @@ private:
         for (;;) {
             int status = 0;
             const long ended = ::syscall(SYS_wait4, t.tid, &status, __WALL | WNOHANG, nullptr);
-            if (ended < 0) return errno == ECHILD;
+            if (ended < 0) {
+                t.has_ended = errno == ECHILD;
+                return t.has_ended;
+            }
             if (ended == t.tid) {
-                if (!WIFSTOPPED(status)) return true;  // it has ended
+                t.has_ended = !WIFSTOPPED(status);
+                if (t.has_ended) return true;
                 stopped_[i] = true;
                 // A signal that was about to be delivered is delivered when it goes on.
                 if (status >> 16 != event_stop) signals_[i] = WSTOPSIG(status);
@@ -185,18 +190,24 @@ private:
         if (!read_set(t.tid, NT_PRSTATUS, t.registers, size)) return false;
         t.words = size / sizeof(uintptr_t);
         if (t.words == x86_64_words) {
+            t.in_system_call = static_cast<intptr_t>(t.registers[15]) >= 0;  // orig_rax
             t.stack_pointer = t.registers[19];
             t.thread_pointer = t.registers[21];
         } else if (t.words == aarch64_words) {
             std::size_t one = sizeof(t.thread_pointer);
             t.stack_pointer = t.registers[31];
             if (!read_set(t.tid, NT_ARM_TLS, &t.thread_pointer, one)) t.thread_pointer = 0;
+            int call = -1;
+            std::size_t size_of_call = sizeof(call);
+            t.in_system_call = read_set(t.tid, NT_ARM_SYSTEM_CALL, &call, size_of_call) && call >= 0;
         } else {
             return false;
         }
-        // Vector registers hold parts of objects that are being copied.
+        // Vector registers hold parts of objects that are being copied. No function expects the
+        // C library to keep them in a system call, so what they hold then is old.
         std::size_t rest = sizeof(t.registers) - size;
-        if (read_set(t.tid, NT_FPREGSET, t.registers + t.words, rest)) t.words += rest / sizeof(uintptr_t);
+        if (!t.in_system_call && read_set(t.tid, NT_FPREGSET, t.registers + t.words, rest))
+            t.words += rest / sizeof(uintptr_t);
         t.is_known = true;
         return true;
     }
@@ -249,6 +260,7 @@ struct leak_scan_process {
         while (!all.may_begin.load(std::memory_order_acquire)) ::sched_yield();  // pairs with begin
         tracer threads(all.result, all.outcome, all.program, all.helper);
         const int64_t began_ns = now_ns();
+        if (began_ns >= all.deadline_ns) return 0;
         if (all.stops_threads) all.outcome.has_registers = threads.stop_all();
         const int64_t stopped_ns = now_ns();
         const long copy = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
@@ -283,6 +295,26 @@ struct mapped_memory {
     const std::size_t size;
     void* const at;
 };
+
+// Static thread-local variables of all loaded objects, if they lie below the thread pointer, as on
+// x86-64.
+std::size_t thread_locals_size() noexcept {
+    struct closure {
+        uintptr_t pointer;
+        std::size_t size = 0;
+
+        static int look(dl_phdr_info* info, std::size_t, void* self) noexcept {
+            constexpr std::size_t far = std::size_t{1} << 20;  // such a block is on the heap
+            auto& c = *static_cast<closure*>(self);
+            const auto at = reinterpret_cast<uintptr_t>(info->dlpi_tls_data);
+            if (at != 0 && at < c.pointer && c.pointer - at < far) c.size = std::max(c.size, c.pointer - at);
+            return 0;
+        }
+    } c{reinterpret_cast<uintptr_t>(__builtin_thread_pointer())};
+
+    ::dl_iterate_phdr(&closure::look, &c);
+    return c.size;
+}
 
 [[noreturn]] void fail(int error, const char* what) { throw std::system_error(error, std::generic_category(), what); }
 
@@ -323,6 +355,7 @@ scan_outcome leak_scan::run(int64_t time_limit_ns, bool stops_threads) {
     int error = 0;
     const auto helper = [&]() noexcept {
         all.helper = weft::detail::os::current_tid();
+        all.result.thread_locals_size = thread_locals_size();
         ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);  // for Yama; fails where that is not used
         auto* top = static_cast<std::byte*>(stack.at) + stack.size;
         const int t =

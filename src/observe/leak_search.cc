@@ -51,6 +51,17 @@ struct seen_g {
     bool reached = false;
 };
 
+// What glibc keeps for each thread, up to version 2.41: lists of free blocks, by size.
+struct thread_cache {
+    static constexpr std::size_t bins = 64;
+    static constexpr unsigned mangling_shift = 12;  // a link is XORed with its own address, shifted
+
+    uint16_t counts[bins];
+    uintptr_t first[bins];
+
+    [[nodiscard]] static constexpr std::size_t size_of(std::size_t bin) noexcept { return 24 + bin * 16; }
+};
+
 enum class region_kind : uint8_t {
     heap,         // blocks of malloc; index: of heaps_
     large_block,  // one block
@@ -86,17 +97,21 @@ public:
     explicit search(search_result& result) noexcept : result_(result) {}
 
     void run() noexcept {
-        result_.error = search_error::no_memory;
-        if (!mappings_.reserve(mappings_max) || !regions_.reserve(regions_max) || !heaps_.reserve(heaps_max)) return;
+        if (!mappings_.reserve(mappings_max) || !regions_.reserve(regions_max) || !heaps_.reserve(heaps_max)) {
+            return fail_for_memory();
+        }
         if (!read_memory_map(mappings_)) {
             result_.error = search_error::no_memory_map;
             return;
         }
-        if (!find_gs()) return;
+        if (!find_gs()) return fail_for_memory();
         find_regions();
-        if (!sort_regions()) return;
-        if (!pending_.reserve(pending_max())) return;
-        leave_out_ms();
+        if (!sort_regions()) return fail_for_memory();
+        if (!pending_.reserve(pending_max())) return fail_for_memory();
+        find_stacks_in_use();
+        leave_out_runtimes();
+        for (std::size_t i = 0; i < heaps_.size(); ++i)
+            heaps_[i].for_each_block([&](const chunk_heap::block& b) noexcept { leave_out_if_cache(b); });
         scan_roots();
         drain();
         store_result();
@@ -105,6 +120,8 @@ public:
     }
 
 private:
+    void fail_for_memory() noexcept { result_.error = search_error::no_memory; }
+
     // ---- Green threads.
 
     bool find_gs() noexcept {
@@ -201,6 +218,7 @@ private:
     }
 
     void find_regions() noexcept {
+        weft::detail::for_each_abandoned_slab(&search::add_abandoned_slab, this);
         for (const address_range& r : result_.not_scanned) add(region_kind::excluded, r.low, r.high);
         for_each_scheduler([&](scheduler& s) noexcept {
             s.stacks.for_each_slab(&search::add_slab, this);
@@ -222,12 +240,21 @@ private:
         }
         std::sort(regions_.begin(), regions_.end(), before);
         const std::size_t known = regions_.size();
-        for (const memory_mapping& m : mappings_) find_heaps_in(m, known);
+        for (const memory_mapping& m : mappings_) {
+            find_heaps_in(m, known);
+            if (!m.writable) continue;
+            const address_range arena = main_arena_in(m);
+            add(region_kind::excluded, arena.low, arena.high);
+        }
     }
 
     static void add_slab(void* self, const slab& s) noexcept {
         const uintptr_t base = address_of(s.base.load(acquire));  // A2 of slab.h
         static_cast<search*>(self)->add(region_kind::slab, base, base + s.mapped_size(), &s);
+    }
+
+    static void add_abandoned_slab(void* self, const std::byte* low, std::size_t size) noexcept {
+        static_cast<search*>(self)->add(region_kind::excluded, address_of(low), address_of(low) + size);
     }
 
     static bool before(const region& a, const region& b) noexcept { return a.low < b.low; }
@@ -302,30 +329,101 @@ private:
         return static_cast<std::size_t>(result_.heap_blocks) + 2 * table_size_ + regions_.size();
     }
 
-    // The M of each thread counts as scanned.
-    void leave_out_ms() noexcept {
+    // The runtime and its Ms count as scanned.
+    void leave_out_runtimes() noexcept {
         for_each_scheduler([&](scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+            mark_only(address_of(&s));
             for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
-                region* in = find_in(address_of(m), regions_.size());
-                if (in == nullptr || in->kind != region_kind::heap) continue;
-                const chunk_heap::block b = heaps_[in->index].find(address_of(m));
-                if (b.low != 0) heaps_[in->index].mark(b);
+                mark_only(address_of(m));
             }
         });
     }
 
+    // Each thread has a cache of free blocks, which malloc counts as used. Blocks in it are not
+    // scanned, nor is the cache.
+    void leave_out_if_cache(const chunk_heap::block& b) noexcept {
+        if (!b.in_use || b.high - b.low != sizeof(thread_cache) + word) return;
+        const auto& cache = *reinterpret_cast<const thread_cache*>(b.low);
+        for (std::size_t i = 0; i < thread_cache::bins; ++i) {
+            if ((cache.first[i] == 0) != (cache.counts[i] == 0)) return;
+            if (cache.first[i] != 0 && size_of_free(cache.first[i]) != thread_cache::size_of(i)) return;
+        }
+        mark_only(b.low);
+        for (std::size_t i = 0; i < thread_cache::bins; ++i) {
+            uintptr_t at = cache.first[i];
+            for (std::size_t n = 0; n < cache.counts[i] && size_of_free(at) == thread_cache::size_of(i); ++n) {
+                mark_only(at);
+                at = word_at(at) ^ (at >> thread_cache::mangling_shift);
+            }
+        }
+    }
+
+    // The usable size of the block that begins there; 0: none does.
+    [[nodiscard]] std::size_t size_of_free(uintptr_t at) noexcept {
+        const region* in = find_in(at, regions_.size());
+        if (in == nullptr || in->kind != region_kind::heap) return 0;
+        const chunk_heap::block b = heaps_[in->index].find(at);
+        return b.low == at ? b.high - b.low : 0;
+    }
+
+    void mark_only(uintptr_t at) noexcept {
+        const region* in = find_in(at, regions_.size());
+        if (in == nullptr || in->kind != region_kind::heap) return;
+        const chunk_heap::block b = heaps_[in->index].find(at);
+        if (b.low != 0) heaps_[in->index].mark(b);
+    }
+
     void scan_roots() noexcept {
-        for (const memory_mapping& m : mappings_) {
-            if (m.writable && (!m.shared || m.in_memory)) scan_mapping(m);
+        for (std::size_t i = 0; i < mappings_.size(); ++i) {
+            const memory_mapping& m = mappings_[i];
+            if (m.writable && (!m.shared || m.in_memory) && !is_stack_without_thread(i)) scan_mapping(m);
         }
         for (std::size_t i = 0; i < result_.thread_count; ++i) {
             const stopped_thread& t = result_.threads[i];
+            if (is_idle_[i]) continue;
             for (std::size_t w = 0; w < t.words; ++w) visit(t.registers[w]);
         }
+        for_each_scheduler([&](scheduler& s) noexcept {
+            for (uint32_t i = 0; i < s.ps.made(); ++i)
+                scan({address_of(&s.ps[i]), address_of(&s.ps[i] + 1)});  // timers
+        });
         for (std::size_t i = 0; i < table_size_; ++i) {
             if (gs_[i].g != nullptr && !gs_[i].waits) reach(gs_[i]);
         }
         drain();
+    }
+
+    // glibc keeps the stacks of threads that have ended. What it knows of a thread is at the same
+    // distance from the top of each stack, and begins with its own address.
+    [[nodiscard]] bool is_stack_without_thread(std::size_t i) const noexcept {
+        const memory_mapping& m = mappings_[i];
+        if (!has_guard(i) || m.shared || m.main_stack) return false;
+        std::size_t distance = 0;
+        for (std::size_t k = 0; k < result_.thread_count; ++k) {
+            const stopped_thread& t = result_.threads[k];
+            if (!t.is_known && !t.has_ended) return false;
+            if (t.thread_pointer >= m.low && t.thread_pointer < m.high) return false;
+            if (t.is_known && distance == 0) distance = distance_of(t);
+        }
+        const uintptr_t at = m.high - distance;
+        return distance != 0 && distance < m.high - m.low && at % word == 0 && word_at(at) == at &&
+               word_at(at + 2 * word) == at;
+    }
+
+    [[nodiscard]] bool has_guard(std::size_t i) const noexcept {
+        return i != 0 && mappings_[i].anonymous && mappings_[i - 1].high == mappings_[i].low &&
+               !mappings_[i - 1].readable;
+    }
+
+    // 0: its stack is not from glibc.
+    [[nodiscard]] std::size_t distance_of(const stopped_thread& t) const noexcept {
+        for (std::size_t i = 0; i < mappings_.size(); ++i) {
+            const memory_mapping& m = mappings_[i];
+            if (t.thread_pointer >= m.low && t.thread_pointer < m.high) {
+                return has_guard(i) ? m.high - t.thread_pointer : 0;
+            }
+        }
+        return 0;
     }
 
     // All of it but regions, and the dead part of a thread's stack.
@@ -348,13 +446,41 @@ private:
     [[nodiscard]] uintptr_t live_from(const memory_mapping& m) const noexcept {
         for (std::size_t i = 0; i < result_.thread_count; ++i) {
             const stopped_thread& t = result_.threads[i];
-            const uintptr_t sp = minus_red_zone(t.stack_pointer);
-            if (!t.is_known || sp < m.low || sp >= m.high) continue;
+            if (!t.is_known) continue;
+            const uintptr_t sp = minus_red_zone(in_use_from_[i]);
+            if (sp < m.low || sp >= m.high) continue;
             // glibc puts what it knows of a thread at the top of the stack that it has mapped for it.
             const bool is_its_stack = m.main_stack || (t.thread_pointer > sp && t.thread_pointer <= m.high);
             if (is_its_stack) return sp & ~uintptr_t{word - 1};
         }
         return m.low;
+    }
+
+    // Where the used part of each thread's own stack begins. On g0 runs only the scheduler, except
+    // in a blocking call. So on the stack of an M that runs a G, or is idle, there is nothing of the
+    // program but thread-local variables; where these begin is known on x86-64. Registers of an idle
+    // M, and what functions of the scheduler have saved of them, are those of Gs that have run there.
+    void find_stacks_in_use() noexcept {
+        for (std::size_t i = 0; i < result_.thread_count; ++i) in_use_from_[i] = result_.threads[i].stack_pointer;
+        for_each_scheduler([&](scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+            for (const M* m = s.all_ms; m != nullptr; m = m->all_next) note_m(*m);
+        });
+    }
+
+    void note_m(const M& m) noexcept {
+        const uintptr_t left_at = address_of(m.g0.sp);
+        for (std::size_t i = 0; i < result_.thread_count; ++i) {
+            const stopped_thread& t = result_.threads[i];
+            if (t.tid != m.tid() || !t.is_known || left_at == 0) continue;
+            const bool runs_g = m.g != nullptr && owner_of_stack_at(t.stack_pointer) == m.g;
+            const bool is_idle = m.on_idle_list && m.g == nullptr && m.lent_by == nullptr && t.in_system_call &&
+                                 left_at > t.stack_pointer;
+            const bool has_own_stack = result_.thread_locals_size != 0 && t.thread_pointer > left_at &&
+                                       t.thread_pointer - left_at < weft::detail::os::page_size() * 4;
+            const uintptr_t unused_to = t.thread_pointer - result_.thread_locals_size;
+            if (runs_g || is_idle) in_use_from_[i] = has_own_stack && unused_to > left_at ? unused_to : left_at;
+            is_idle_[i] = is_idle;
+        }
     }
 
     void scan_root(address_range r, const memory_mapping& m) noexcept {
@@ -370,6 +496,33 @@ private:
             }
             at = end;
         }
+    }
+
+    // The arena of the program's break is a variable of the C library. Its lists of free blocks have
+    // addresses of chunks, which are also those of the last word of the block before. An empty list
+    // refers to itself.
+    [[nodiscard]] static address_range main_arena_in(const memory_mapping& m) noexcept {
+        constexpr std::size_t lists_size = 254 * word;
+        constexpr std::size_t before_lists = 14 * word;  // fast bins, what the heap has left, flags
+        constexpr std::size_t empty_min = 32;
+        if (m.anonymous || m.shared) return {};
+        std::size_t empty = 0;
+        uintptr_t first = 0;
+        for (uintptr_t at = m.low; at + 2 * word <= m.high; at += word) {
+            if (word_at(at) != at - 2 * word || word_at(at + word) != at - 2 * word) continue;
+            if (empty == 0 || at - first > lists_size) {
+                empty = 0;
+                first = at;
+            }
+            if (++empty < empty_min) continue;
+            uintptr_t last = at;
+            for (uintptr_t next = at; next < first + lists_size && next + 2 * word <= m.high; next += word) {
+                if (word_at(next) == next - 2 * word && word_at(next + word) == next - 2 * word) last = next;
+            }
+            const uintptr_t end = last + 2 * word;
+            return {std::max(m.low, end - lists_size - before_lists), end};
+        }
+        return {};
     }
 
     void scan(address_range r) noexcept {
@@ -439,17 +592,18 @@ private:
         if (value >= seen.low && value < seen.high) reach(seen);
     }
 
-    // An address inside the closure counts, that of the G does not. A dead G may have a closure that
-    // a timer will start.
+    // An address inside the closure counts, that of the G does not: lists of the runtime have it. A
+    // thread that is about to start a green thread has the address of the closure of a dead G.
     void visit_g(uintptr_t value) noexcept {
         const uintptr_t at = value & ~uintptr_t{sizeof(G) - 1};
         const auto* g = reinterpret_cast<const G*>(at);
         const uintptr_t closure = address_of(&g->closure_storage);
         const bool in_closure = value >= closure && value < closure + G::inline_closure_size;
+        if (!in_closure) return;
         seen_g& seen = place_of(g);
         if (seen.g != nullptr) {
-            if (in_closure) reach(seen);
-        } else if (g->home != nullptr && !pending_.is_full() && mark_unstarted(at)) {
+            reach(seen);
+        } else if (mark_unstarted(at)) {
             push({closure, closure + G::inline_closure_size});
         }
     }
@@ -528,6 +682,8 @@ private:
     seen_g* gs_ = nullptr;
     std::size_t table_size_ = 0;
     region* last_ = nullptr;
+    uintptr_t in_use_from_[search_result::threads_max] = {};  // of each of result_.threads
+    bool is_idle_[search_result::threads_max] = {};
     uintptr_t unstarted_[unstarted_max] = {};
     std::size_t unstarted_count_ = 0;
     uint64_t coarse_[coarse_parts / 64] = {};

@@ -22,11 +22,10 @@
 //
 // What would make every green thread reachable is left out. The runtime finds its green threads by
 // their G, so an address of a G does not count, nor does the record of a stack. Gs and stacks lie in
-// mappings of the pools, which are no roots. Not scanned either: the M of an OS thread, which has the
-// address of the lock that was released last, recorded events, free blocks of malloc, and the part of
-// a stack below the stack pointer.
-//
-// A G that is ready to be started by a timer is scanned when the timer is reachable.
+// mappings of the pools, which are no roots. Not scanned either: the state of a runtime but its timers, the M of an OS thread, which has the
+// address of the lock that was released last, recorded events, free blocks of malloc, the part of a
+// stack below the stack pointer, and the registers of idle Ms, which are those of Gs that have run
+// there.
 //
 // A conservative search errs on one side: a number that looks like an address, or a pointer that is
 // no longer used, hides a leak. It reports none that is not one, with these exceptions: a pointer
@@ -60,6 +59,8 @@ struct stopped_thread {
     static constexpr std::size_t words_max = 128;
 
     int tid = 0;
+    bool in_system_call = false;
+    bool has_ended = false;
     bool is_known = false;  // else its registers could not be read
     uintptr_t stack_pointer = 0;
     uintptr_t thread_pointer = 0;
@@ -82,7 +83,8 @@ struct search_result {
     // Before the search.
     std::size_t thread_count = 0;
     stopped_thread threads[threads_max];
-    address_range not_scanned[4];  // memory of the search itself
+    std::size_t thread_locals_size = 0;  // of each thread, below its thread pointer; 0: unknown
+    address_range not_scanned[4];        // memory of the search itself
 
     // After it.
     bool is_complete = false;

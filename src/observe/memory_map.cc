@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -103,6 +104,14 @@ memory_mapping parse(const char* line) noexcept {
     return m;
 }
 
+// A fault becomes an error.
+bool can_be_read(uintptr_t address) noexcept {
+    char byte = 0;
+    const iovec to{&byte, 1};
+    const iovec from{reinterpret_cast<void*>(address), 1};
+    return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
 }  // namespace
 
 void* map_zeroed(std::size_t size) noexcept {
@@ -126,16 +135,19 @@ page_table_reader::~page_table_reader() {
 }
 
 bool page_table_reader::exists(uintptr_t address) noexcept {
-    constexpr uint64_t present_or_swapped = uint64_t{3} << 62;
-    if (fd_ < 0) return true;
+    constexpr uint64_t present = uint64_t{1} << 63;
+    constexpr uint64_t swapped = uint64_t{1} << 62;  // also of a page in a guard region …
+    constexpr uint64_t guard = uint64_t{1} << 58;    // … which has this, too, from Linux 6.15 on
     const uintptr_t number = address / weft::detail::os::page_size();
-    if (number < first_ || number - first_ >= count_) {
+    if (fd_ >= 0 && (number < first_ || number - first_ >= count_)) {
         const ssize_t got = ::pread(fd_, known_, sizeof(known_), static_cast<off_t>(number * sizeof(uint64_t)));
         first_ = number;
         count_ = got > 0 ? static_cast<std::size_t>(got) / sizeof(uint64_t) : 0;
-        if (count_ == 0) return true;
     }
-    return (known_[number - first_] & present_or_swapped) != 0;
+    if (fd_ < 0 || count_ == 0) return can_be_read(address);
+    const uint64_t entry = known_[number - first_];
+    if ((entry & guard) != 0) return false;
+    return (entry & present) != 0 || ((entry & swapped) != 0 && can_be_read(address));
 }
 
 }  // namespace weft::observe::detail

@@ -77,7 +77,7 @@ public:
     page_table_reader(const page_table_reader&) = delete;
     page_table_reader& operator=(const page_table_reader&) = delete;
 
-    // Whether the page at this address is in memory or swapped out. True if that is unknown.
+    // Whether the page at this address is in memory or swapped out, and may be read.
     [[nodiscard]] bool exists(uintptr_t address) noexcept;
 
 private:
