@@ -15,6 +15,7 @@
 #include <weft/observe/leaks.h>
 
 #include "debug/g_snapshot.h"
+#include "observe/subject.h"
 
 namespace weft::observe {
 
@@ -48,6 +49,9 @@ struct leak_report_maker {
 };
 
 namespace detail {
+
+// leaks() of this runtime.
+[[nodiscard]] leak_report search_for_leaks_of(const subject& of, const leak_options& options);
 
 // Groups green threads.
 class leak_groups {

@@ -55,6 +55,20 @@ void nap() noexcept {
 
 int64_t now_ns() noexcept { return weft::detail::os::monotonic_ns(); }
 
+int64_t own_cpu_ns() noexcept {
+    timespec t{};
+    ::syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// Of the caller, which is a process or a thread. The value is that of getpriority.
+int priority_of_caller() noexcept {
+    constexpr int highest = 20;  // the system call returns 20 minus the value
+    return highest - static_cast<int>(::syscall(SYS_getpriority, PRIO_PROCESS, 0));
+}
+
+void set_priority_of_caller(int value) noexcept { ::syscall(SYS_setpriority, PRIO_PROCESS, 0, value); }
+
 // ---- T. Only system calls. It shares errno with H, which makes no call that fails meanwhile.
 
 class tracer {
@@ -223,7 +237,8 @@ private:
 
 // ---- S.
 
-[[noreturn]] void run_copy(search_result& result) noexcept {
+[[noreturn]] void run_copy(search_result& result, int priority) noexcept {
+    set_priority_of_caller(priority);
     // A fault ends it; the program's handlers would report the program.
     struct sigaction plain{};
     plain.sa_handler = SIG_DFL;
@@ -258,16 +273,22 @@ struct leak_scan_process {
     static int run(void* argument) noexcept {
         auto& all = *static_cast<Shared*>(argument);
         while (!all.may_begin.load(std::memory_order_acquire)) ::sched_yield();  // pairs with begin
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int priority = priority_of_caller();
+        set_priority_of_caller(-20);  // fails unless it is allowed
         tracer threads(all.result, all.outcome, all.program, all.helper);
         const int64_t began_ns = now_ns();
         if (began_ns >= all.deadline_ns) return 0;
         if (all.stops_threads) all.outcome.has_registers = threads.stop_all();
         const int64_t stopped_ns = now_ns();
+        const int64_t cpu_ns = own_cpu_ns();
         const long copy = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
-        if (copy == 0) run_copy(all.result);
+        if (copy == 0) run_copy(all.result, priority);
         const int fork_error = copy < 0 ? errno : 0;
         const int64_t copied_ns = now_ns();
+        all.outcome.copy_cpu_ns = own_cpu_ns() - cpu_ns;
         threads.let_all_go();
+        set_priority_of_caller(priority);
         all.outcome.pause_ns = now_ns() - began_ns;
         all.outcome.copy_ns = copied_ns - stopped_ns;
         if (copy < 0) {

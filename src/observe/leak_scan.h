@@ -15,6 +15,8 @@
 // The pause lasts from the first interrupt of step 2 to step 4. A thread that is traced restarts the
 // system call in which it waits; epoll_wait and a few others return EINTR (signal(7)).
 //
+// T has the highest priority that the process may have, because the program stands still.
+//
 // T and S make system calls only: any lock of the C library may be held by a stopped thread. H does
 // not stop, so it can end T if that takes too long; the threads then go on by themselves.
 //
@@ -42,6 +44,7 @@ struct scan_outcome {
     int error = 0;               // errno value of what failed first; 0: none
     int64_t pause_ns = 0;
     int64_t copy_ns = 0;  // of the pause: the fork
+    int64_t copy_cpu_ns = 0;
     int64_t search_ns = 0;
 };
 

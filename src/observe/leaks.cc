@@ -70,6 +70,7 @@ void note(leak_figures& figures, const detail::scan_outcome& outcome, const deta
     figures.has_registers = outcome.has_registers;
     figures.pause = std::max(figures.pause, nanoseconds(outcome.pause_ns));
     figures.copy = std::max(figures.copy, nanoseconds(outcome.copy_ns));
+    figures.copy_cpu = std::max(figures.copy_cpu, nanoseconds(outcome.copy_cpu_ns));
     figures.search = std::max(figures.search, nanoseconds(outcome.search_ns));
     ++figures.scans;
 }
@@ -146,7 +147,9 @@ void add_groups(scheduler& s, const ids& found, leak_report_maker::content& into
     each.groups.move_to(into);
 }
 
-leak_report search_subject(const detail::subject& of, const leak_options& options) {
+}  // namespace
+
+leak_report detail::search_for_leaks_of(const detail::subject& of, const leak_options& options) {
     return blocking([&] {
         leak_report_maker::content c;
         c.what = "have leaked: nothing can wake them";
@@ -170,12 +173,10 @@ leak_report search_subject(const detail::subject& of, const leak_options& option
     });
 }
 
-}  // namespace
-
-leak_report leaks(const leak_options& options) { return search_subject(detail::subject(), options); }
+leak_report leaks(const leak_options& options) { return detail::search_for_leaks_of(detail::subject(), options); }
 
 leak_report leaks(const runtime& of, const leak_options& options) {
-    return search_subject(detail::subject(of, "weft: leaks were searched in"), options);
+    return detail::search_for_leaks_of(detail::subject(of, "weft: leaks were searched in"), options);
 }
 
 }  // namespace weft::observe

@@ -108,6 +108,8 @@ TEST_F(Page, AnswersEachTarget) {
     EXPECT_EQ(status_of(ask(p, with_token("/stacks?form=other"))), 400);
     EXPECT_EQ(status_of(ask(p, with_token("/other"))), 404);
     EXPECT_EQ(status_of(ask(p, with_token("/recording"))), 403);
+    EXPECT_NE(body_of(ask(p, with_token("/debug/pprof/goroutineleak"))).find("goroutineleak"), std::string::npos);
+    EXPECT_TRUE(body_of(ask(p, with_token("/debug/pprof/goroutineleak?debug=1"))).starts_with("weft: "));
 }
 
 TEST_F(Page, NeedsTheToken) {

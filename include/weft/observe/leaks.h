@@ -60,10 +60,11 @@ struct leak_figures {
     uint64_t heap_bytes = 0;   ///< memory from malloc
     uint64_t other_bytes = 0;  ///< memory of the program from elsewhere, which counts as reachable
     unsigned scans = 0;
-    bool has_registers = false;         ///< of all threads
-    std::chrono::nanoseconds pause{};   ///< how long the program stood still, in the longest scan
-    std::chrono::nanoseconds copy{};    ///< of that: to copy the page tables
-    std::chrono::nanoseconds search{};  ///< in the copy, in the longest scan
+    bool has_registers = false;           ///< of all threads
+    std::chrono::nanoseconds pause{};     ///< how long the program stood still, in the longest scan
+    std::chrono::nanoseconds copy{};      ///< of that: to copy the page tables
+    std::chrono::nanoseconds copy_cpu{};  ///< the processor time of the copy
+    std::chrono::nanoseconds search{};    ///< in the copy, in the longest scan
 };
 
 /// What leaks() has found. Copies share their memory. Any thread.

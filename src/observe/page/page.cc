@@ -27,6 +27,7 @@
 #include "debug/dump.h"
 #include "debug/stats.h"
 #include "observe/exporters.h"
+#include "observe/leak_report.h"
 #include "observe/metrics_text.h"
 #include "observe/page/access_rules.h"
 #include "observe/page/http.h"
@@ -162,6 +163,7 @@ struct page::state {
     [[nodiscard]] response metrics_response() const;
     [[nodiscard]] response state_response();
     [[nodiscard]] response stacks_response(const target& to);
+    [[nodiscard]] response leaks_response(const target& to);
     [[nodiscard]] response recording_response(const request& asked, const target& to);
 
     page_options options;
@@ -172,6 +174,7 @@ struct page::state {
     int64_t state_at_ns = 0;
     weft::mutex dumps;
     weft::mutex records;
+    weft::mutex leak_searches;
     std::atomic<bool> ending = false;
     counting_semaphore<> slots;
     counting_semaphore<> refusals{refusals_max};
@@ -266,7 +269,9 @@ response page::state::answer(const request& asked, const net::endpoint& peer) {
     if (to.path == "/api/state") return state_response();
     if (to.path == "/stacks") return stacks_response(to);
     if (to.path == "/recording") return recording_response(asked, to);
-    return plain(http::status::not_found, "there are /, /metrics, /api/state, /stacks and /recording");
+    if (to.path == "/debug/pprof/goroutineleak") return leaks_response(to);
+    return plain(http::status::not_found,
+                 "there are /, /metrics, /api/state, /stacks, /recording and /debug/pprof/goroutineleak");
 }
 
 response page::state::metrics_response() const {
@@ -314,6 +319,22 @@ response page::state::stacks_response(const target& to) {
     const detail::pinned_subject s = subject.use();
     if (!s) return gone();
     weft::detail::dump_scheduler(*s, answer.file->fd(), how);
+    return answer;
+}
+
+// As Go's: a profile, or text with a debug other than 0.
+response page::state::leaks_response(const target& to) {
+    const std::string_view debug = detail::value_in_query(to.query, "debug");
+    const std::unique_lock hold(leak_searches, std::try_to_lock);
+    if (!hold.owns_lock()) return plain(http::status::service_unavailable, "another search for leaks is being made");
+    const leak_report report = detail::search_for_leaks_of(subject, {});
+    response answer;
+    if (debug.empty() || debug == "0") {
+        answer.type = "application/octet-stream";
+        answer.body = report.to_profile().bytes();
+    } else {
+        answer.body = report.text();
+    }
     return answer;
 }
 
