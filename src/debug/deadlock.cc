@@ -214,6 +214,7 @@ struct wait_seen {
     identity who{};
     wait_reason reason = wait_reason::none;
     int64_t since_ns = 0;
+    bool ends_otherwise = false;   // a deadline or a cancellation may end the wait
     const void* object = nullptr;  // the mutex, or the lock of the channel or other object
     const void* next = nullptr;    // the G that must act first, if known
 
@@ -233,6 +234,7 @@ struct wait_seen {
 
 private:
     WEFT_NO_SANITIZE void read_waiter(const waiter& w) noexcept {
+        ends_otherwise = w.claim != nullptr;
         const guarded_word* lock = w.lock;
         void* slot = w.slot;
         object = waits_for_lock(reason) ? slot : lock;
@@ -399,7 +401,7 @@ void for_each_wait_cycle(scheduler& s,
         uint32_t count = 0;
         wait_seen seen;
         seen.take(s, g);
-        while (seen.g != nullptr && count < chain.length) {
+        while (seen.g != nullptr && !seen.ends_otherwise && count < chain.length) {
             wait_cycle_link& link = links[count++];
             link = {seen.who.id, seen.since_ns, seen.home, seen.object, seen.reason, {}};
             std::memcpy(link.name, seen.who.name, sizeof(link.name));

@@ -152,7 +152,7 @@ void add_groups(scheduler& s, const ids& found, leak_report_maker::content& into
 leak_report detail::search_for_leaks_of(const detail::subject& of, const leak_options& options) {
     return blocking([&] {
         leak_report_maker::content c;
-        c.what = "have leaked: nothing can wake them";
+        c.what = "leaked: nothing can wake them";
         c.taken_unix_ns = detail::unix_ns();
         const detail::pinned_subject s = of.use();
         if (!s) {

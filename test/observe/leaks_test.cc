@@ -611,7 +611,7 @@ TEST(LeakReport, HasAStackAPlaceAndATimeAndIsAProfile) {
     EXPECT_TRUE(r.figures().has_registers);
     EXPECT_EQ(r.figures().scans, 2U);
     const std::string text = r.text();
-    EXPECT_NE(text.find("4 green threads have leaked"), std::string::npos) << text;
+    EXPECT_NE(text.find("4 green threads leaked"), std::string::npos) << text;
     EXPECT_NE(text.find("3 green threads \"lost\" [chan receive"), std::string::npos) << text;
     EXPECT_NE(text.find("leaks_test.cc"), std::string::npos) << text;
     EXPECT_NE(r.to_profile().bytes().find("goroutineleak"), std::string_view::npos);

@@ -8,6 +8,7 @@
 #include "build.h"
 #include "eventually.h"
 #include "scale.h"
+#include "scan_at_end.h"
 
 namespace weft::test {
 
@@ -31,7 +32,10 @@ procs_test::procs_test(std::chrono::seconds budget)
     : rt_(std::make_unique<runtime>(runtime_options{.procs = GetParam()})),
       dog_(std::make_unique<watchdog>(current_test_name(), patience() + slack + budget, [this] { rt_->dump(2); })) {}
 
+void (*scan_for_leaks)(const runtime& rt) = nullptr;
+
 void procs_test::TearDown() {
+    if (scan_for_leaks != nullptr && rt_->running()) scan_for_leaks(*rt_);
     if (rt_->running()) expect_nothing_running();
     rt_->abandon();
     dog_.reset();
@@ -41,6 +45,7 @@ void procs_test::TearDown() {
 
 void procs_test::wait_for_parks(uint64_t total, std::source_location where) {
     eventually([&] { return rt_->stats().parks >= total; }, where);
+    if (scan_for_leaks != nullptr) scan_for_leaks(*rt_);
 }
 
 void procs_test::wait_for_rest(std::source_location where) {

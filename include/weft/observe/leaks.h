@@ -76,7 +76,7 @@ public:
     /// The largest group first.
     [[nodiscard]] const std::vector<leak_group>& groups() const noexcept;
 
-    /// Each once. Green threads in them are usually reachable. Holders of mutexes are known only
+    /// Each once. No deadline or cancellation can end their waits. They are usually reachable. Holders of mutexes are known only
     /// with RUN_DEBUG=lockowners=1.
     [[nodiscard]] const std::vector<wait_cycle>& cycles() const noexcept;
 
