@@ -22,10 +22,10 @@ struct wait_cycle_link {
     char name[G::name_size];
 };
 
-// Calls each(closure, links, count) for every cycle that begins with a green thread of s: each waits
-// for a mutex that the next one holds, or for a future that it must fulfil, and no deadline or
-// cancellation can end its wait. The green threads are read one after the other, so a cycle is real
-// only if a second search finds the same waits. At most 64 links. each may throw.
+// Calls each(closure, links, count) for every cycle that begins with a green thread of s. In a
+// cycle each waits for a mutex that the next one holds, or for a future that it must fulfil. No
+// deadline or cancellation can end its wait. The green threads are read one after the other, so a
+// cycle is real only if a second search finds the same waits. At most 64 links. each may throw.
 void for_each_wait_cycle(scheduler& s,
                          void (*each)(void* closure, const wait_cycle_link* links, uint32_t count),
                          void* closure);

@@ -7,18 +7,18 @@
 //     │ prev size │ size | flags │ the block …         │ … last 8 bytes │ size | flags │ …
 //                                ▲ what malloc returned, 16 bytes after the chunk
 //
-// There are three kinds of memory: the heap of the main arena, which grows at the program's break;
-// heaps of the other arenas, which begin at a multiple of 64 MiB with a record; and large blocks in
-// mappings of their own. A heap counts only if its chunks end exactly at its end. Otherwise another
-// thread was changing it, or it is none: its memory is then treated as any other memory of the
-// program, which is always reachable.
+// There are three kinds of memory. The heap of the main arena grows at the program's break. Heaps
+// of the other arenas begin at a multiple of 64 MiB, with a record. Large blocks have mappings of
+// their own. A heap counts only if its chunks end exactly at its end. Otherwise another thread was
+// changing it, or the memory is used for something else. It is then treated as any other memory of
+// the program, which is always reachable.
 //
 // For each 16 bytes of a heap there is a bit that says whether a chunk begins there, and one that a
 // scan may use as a mark: 1/64 of the memory of the heap.
 //
-// Rejected: malloc_usable_size, which takes only the address of a block's start, and locks nothing,
-// but reads the same headers; a page as the unit, which is independent of the allocator, but a page
-// holds blocks of many owners, so nearly all blocks of a small program would be reachable.
+// Rejected. malloc_usable_size: it takes only the address of a block's start. A page as the unit,
+// which is independent of the allocator: a page holds blocks of many owners, so nearly all blocks
+// of a small program would be reachable.
 //
 // Threads: one, in the child of a fork.
 #pragma once
@@ -81,8 +81,8 @@ private:
     uint32_t* covering_ = nullptr;  // for each page: the unit of the last chunk that begins before it
 };
 
-// Where the chunks of an arena's heap that begins at `at` are; high == 0: there is none. Requires:
-// memory up to limit can be read.
+// Where the chunks of an arena's heap that begins at `at` are; high == 0: no heap begins there.
+// Requires: memory up to limit can be read.
 struct heap_bounds {
     uintptr_t low = 0;
     uintptr_t high = 0;
@@ -91,7 +91,7 @@ struct heap_bounds {
 inline constexpr uintptr_t arena_heap_alignment = uintptr_t{64} << 20;
 [[nodiscard]] heap_bounds arena_heap_at(uintptr_t at, uintptr_t limit) noexcept;
 
-// The size of the mapping of the large block whose page begins at `at`; 0: there is none.
+// The size of the mapping of the large block whose page begins at `at`; 0: no such block does.
 [[nodiscard]] std::size_t large_chunk_at(uintptr_t at, uintptr_t limit) noexcept;
 
 }  // namespace weft::observe::detail

@@ -1,7 +1,7 @@
 // leak_scan.h: takes a copy of the process and searches it for leaked green threads.
 //
-// A search needs a state in which nothing moves. The program is stopped only for as long as it takes
-// to copy its page tables, and the copy is searched:
+// A search needs a state in which nothing moves. The program is stopped only for as long as it
+// takes to copy its page tables, and the copy is searched:
 //
 //     1  A helper thread H, of this component, starts the process T, which shares all memory with
 //        the program (CLONE_VM) but belongs to no thread group of it, so it may trace the threads.
@@ -12,21 +12,21 @@
 //     4  T lets all threads go on, then waits for S and ends. What S found lies in memory that it
 //        shares with the program.
 //
-// The pause lasts from the first interrupt of step 2 to step 4. A thread that is traced restarts the
-// system call in which it waits; epoll_wait and a few others return EINTR (signal(7)).
+// The pause lasts from the first interrupt of step 2 to step 4. A thread that is traced restarts
+// the system call in which it waits; epoll_wait and a few others return EINTR (signal(7)).
 //
 // T has the highest priority that the process may have, because the program stands still.
 //
 // T and S make system calls only: any lock of the C library may be held by a stopped thread. H does
 // not stop, so it can end T if that takes too long; the threads then go on by themselves.
 //
-// Where tracing is refused (Yama, a debugger, seccomp), step 2 is left out. Then a pointer that only
-// a register has is not seen, so leaks() reports only what a second scan finds, too.
+// Where tracing is refused (Yama, a debugger, seccomp), step 2 is left out. Then a pointer that
+// only a register has is not seen, so leaks() reports only what a second scan finds, too.
 //
-// Rejected: a signal to each thread, whose handler waits: system calls that are interrupted by a
-// handler return EINTR far more often, and a thread may block the signal. fork() by the caller: it
-// takes malloc's locks and runs the program's handlers, and the threads go on meanwhile, with their
-// registers. Scanning while the program is stopped, as LeakSanitizer does: a second for each GiB.
+// Rejected. A signal to each thread, whose handler waits: a system call that a handler interrupts
+// returns EINTR far more often, and a thread may block the signal. fork() by the caller: it
+// takes malloc's locks and runs the program's handlers. Scanning while the program is stopped, as
+// LeakSanitizer does: a second for each GiB.
 //
 // Threads: any that may block. One scan at a time.
 #pragma once

@@ -5,8 +5,7 @@
 #include <cstring>
 
 #include "lifecycle/crash.h"
-#include "observe/heap_chunks.h"
-#include "observe/memory_map.h"
+#include "observe/memory_regions.h"
 #include "os/os.h"
 #include "sched/scheduler.h"
 #include "stack/slab.h"
@@ -25,9 +24,6 @@ using weft::detail::slab;
 using weft::detail::wait_reason;
 using weft::detail::waiter;
 
-constexpr std::size_t mappings_max = 200'000;
-constexpr std::size_t regions_max = 400'000;
-constexpr std::size_t heaps_max = 4096;
 constexpr std::size_t red_zone = 128;  // a leaf function may use so much below the stack pointer
 constexpr std::size_t word = sizeof(uintptr_t);
 
@@ -51,35 +47,6 @@ struct seen_g {
     bool reached = false;
 };
 
-// What glibc keeps for each thread, up to version 2.41: lists of free blocks, by size.
-struct thread_cache {
-    static constexpr std::size_t bins = 64;
-    static constexpr unsigned mangling_shift = 12;  // a link is XORed with its own address, shifted
-
-    uint16_t counts[bins];
-    uintptr_t first[bins];
-
-    [[nodiscard]] static constexpr std::size_t size_of(std::size_t bin) noexcept { return 24 + bin * 16; }
-};
-
-enum class region_kind : uint8_t {
-    heap,         // blocks of malloc; index: of heaps_
-    large_block,  // one block
-    slab,         // stacks; from: the slab
-    own_stack,    // of a thread, on which a G runs; from: the G
-    gs,           // a chunk of a g_pool
-    excluded,
-};
-
-struct region {
-    uintptr_t low = 0;
-    uintptr_t high = 0;
-    region_kind kind = region_kind::excluded;
-    bool reached = false;  // large_block
-    uint32_t index = 0;
-    const void* from = nullptr;
-};
-
 bool ends_from_outside(wait_reason reason) noexcept {
     switch (reason) {
         case wait_reason::none:
@@ -97,21 +64,20 @@ public:
     explicit search(search_result& result) noexcept : result_(result) {}
 
     void run() noexcept {
-        if (!mappings_.reserve(mappings_max) || !regions_.reserve(regions_max) || !heaps_.reserve(heaps_max)) {
-            return fail_for_memory();
-        }
-        if (!read_memory_map(mappings_)) {
+        if (!regions_.reserve()) return fail_for_memory();
+        if (!regions_.read_map()) {
             result_.error = search_error::no_memory_map;
             return;
         }
         if (!find_gs()) return fail_for_memory();
         find_regions();
-        if (!sort_regions()) return fail_for_memory();
+        if (!regions_.sort()) return fail_for_memory();
+        result_.heap_bytes = regions_.heap_bytes();
+        result_.heap_blocks = regions_.heap_blocks();
         if (!pending_.reserve(pending_max())) return fail_for_memory();
         find_stacks_in_use();
         leave_out_runtimes();
-        for (std::size_t i = 0; i < heaps_.size(); ++i)
-            heaps_[i].for_each_block([&](const chunk_heap::block& b) noexcept { leave_out_if_cache(b); });
+        regions_.leave_out_caches();
         scan_roots();
         drain();
         store_result();
@@ -213,114 +179,39 @@ private:
 
     // ---- Regions.
 
-    void add(region_kind kind, uintptr_t low, uintptr_t high, const void* from = nullptr, uint32_t index = 0) noexcept {
-        if (low < high) regions_.add({low, high, kind, false, index, from});
-    }
-
     void find_regions() noexcept {
         weft::detail::for_each_abandoned_slab(&search::add_abandoned_slab, this);
-        for (const address_range& r : result_.not_scanned) add(region_kind::excluded, r.low, r.high);
+        for (const address_range& r : result_.not_scanned) regions_.add(region_kind::excluded, r.low, r.high);
         for_each_scheduler([&](scheduler& s) noexcept {
             s.stacks.for_each_slab(&search::add_slab, this);
             const weft::detail::recorded_thread* t = s.record->rings.load(acquire);  // pairs with attach
-            for (; t != nullptr; t = t->next) add(region_kind::excluded, address_of(t), address_of(t) + t->mapped);
+            for (; t != nullptr; t = t->next)
+                regions_.add(region_kind::excluded, address_of(t), address_of(t) + t->mapped);
             uintptr_t last = 0;
             s.gs.for_each([&](G& g) noexcept {
                 const uintptr_t chunk = address_of(&g) & ~uintptr_t{weft::detail::g_pool::chunk_size - 1};
                 if (chunk == last) return;
                 last = chunk;
-                add(region_kind::gs, chunk, chunk + weft::detail::g_pool::chunk_size);
+                regions_.add(region_kind::gs, chunk, chunk + weft::detail::g_pool::chunk_size);
             });
         });
         for (std::size_t i = 0; i < table_size_; ++i) {
             const seen_g& seen = gs_[i];
             if (seen.g == nullptr || seen.high == 0) continue;
             const weft::detail::stack* on = seen.g->stack;
-            if (on->end != nullptr) add(region_kind::own_stack, address_of(on->low), address_of(on->end), seen.g);
+            if (on->end != nullptr)
+                regions_.add(region_kind::own_stack, address_of(on->low), address_of(on->end), seen.g);
         }
-        std::sort(regions_.begin(), regions_.end(), before);
-        const std::size_t known = regions_.size();
-        for (const memory_mapping& m : mappings_) {
-            find_heaps_in(m, known);
-            if (!m.writable) continue;
-            const address_range arena = main_arena_in(m);
-            add(region_kind::excluded, arena.low, arena.high);
-        }
+        regions_.add_heaps();
     }
 
     static void add_slab(void* self, const slab& s) noexcept {
         const uintptr_t base = address_of(s.base.load(acquire));  // A2 of slab.h
-        static_cast<search*>(self)->add(region_kind::slab, base, base + s.mapped_size(), &s);
+        static_cast<search*>(self)->regions_.add(region_kind::slab, base, base + s.mapped_size(), &s);
     }
 
     static void add_abandoned_slab(void* self, const std::byte* low, std::size_t size) noexcept {
-        static_cast<search*>(self)->add(region_kind::excluded, address_of(low), address_of(low) + size);
-    }
-
-    static bool before(const region& a, const region& b) noexcept { return a.low < b.low; }
-
-    // known: regions that were sorted before; no heap is in one of them.
-    void find_heaps_in(const memory_mapping& m, std::size_t known) noexcept {
-        if (!m.writable || m.shared || !m.anonymous || m.main_stack) return;
-        if (m.main_heap) {
-            add_heap({m.low, m.high}, weft::detail::os::page_size() - 1);
-            return;
-        }
-        for (uintptr_t at = m.low; at < m.high;) {
-            if (const region* in = find_in(at, known)) {
-                at = in->high;
-                continue;
-            }
-            at = skip_heap_at(at, m.high);
-        }
-    }
-
-    // Returns where to look next.
-    uintptr_t skip_heap_at(uintptr_t at, uintptr_t limit) noexcept {
-        const uintptr_t next = at + weft::detail::os::page_size();
-        if (!pages_.exists(at)) return next;
-        if (const std::size_t size = large_chunk_at(at, limit)) {
-            add(region_kind::large_block, at, at + size);
-            result_.heap_bytes += size;
-            ++result_.heap_blocks;
-            return at + size;
-        }
-        if (at % arena_heap_alignment != 0) return next;
-        const heap_bounds bounds = arena_heap_at(at, limit);
-        if (bounds.high == 0 || !add_heap(bounds, 0)) return next;
-        add(region_kind::excluded, at, bounds.low);  // what malloc knows of the arena
-        return bounds.high;
-    }
-
-    bool add_heap(const heap_bounds& bounds, std::size_t slack) noexcept {
-        if (heaps_.is_full()) return false;
-        chunk_heap heap;
-        if (!heap.read(bounds.low, bounds.high, slack)) return false;
-        add(region_kind::heap, bounds.low, bounds.high, nullptr, static_cast<uint32_t>(heaps_.size()));
-        heaps_.add(heap);
-        result_.heap_bytes += heap.high() - heap.low();
-        result_.heap_blocks += heap.count();
-        return true;
-    }
-
-    bool sort_regions() noexcept {
-        if (regions_.is_full()) return false;
-        std::sort(regions_.begin(), regions_.end(), before);
-        for (const region& r : regions_) {
-            for (uintptr_t part = r.low >> coarse_shift; part <= (r.high - 1) >> coarse_shift; ++part) {
-                coarse_[part % coarse_parts / 64] |= uint64_t{1} << (part % 64);
-            }
-        }
-        return true;
-    }
-
-    [[nodiscard]] region* find_in(uintptr_t address, std::size_t count) noexcept {
-        region* first = regions_.begin();
-        region* after = std::upper_bound(first, first + count, address,
-                                         [](uintptr_t a, const region& r) noexcept { return a < r.low; });
-        if (after == first) return nullptr;
-        region* found = after - 1;
-        return address < found->high ? found : nullptr;
+        static_cast<search*>(self)->regions_.add(region_kind::excluded, address_of(low), address_of(low) + size);
     }
 
     // ---- Scanning.
@@ -332,50 +223,16 @@ private:
     // The runtime and its Ms count as scanned.
     void leave_out_runtimes() noexcept {
         for_each_scheduler([&](scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
-            mark_only(address_of(&s));
+            regions_.leave_out(address_of(&s));
             for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
-                mark_only(address_of(m));
+                regions_.leave_out(address_of(m));
             }
         });
     }
 
-    // Each thread has a cache of free blocks, which malloc counts as used. Blocks in it are not
-    // scanned, nor is the cache.
-    void leave_out_if_cache(const chunk_heap::block& b) noexcept {
-        if (!b.in_use || b.high - b.low != sizeof(thread_cache) + word) return;
-        const auto& cache = *reinterpret_cast<const thread_cache*>(b.low);
-        for (std::size_t i = 0; i < thread_cache::bins; ++i) {
-            if ((cache.first[i] == 0) != (cache.counts[i] == 0)) return;
-            if (cache.first[i] != 0 && size_of_free(cache.first[i]) != thread_cache::size_of(i)) return;
-        }
-        mark_only(b.low);
-        for (std::size_t i = 0; i < thread_cache::bins; ++i) {
-            uintptr_t at = cache.first[i];
-            for (std::size_t n = 0; n < cache.counts[i] && size_of_free(at) == thread_cache::size_of(i); ++n) {
-                mark_only(at);
-                at = word_at(at) ^ (at >> thread_cache::mangling_shift);
-            }
-        }
-    }
-
-    // The usable size of the block that begins there; 0: none does.
-    [[nodiscard]] std::size_t size_of_free(uintptr_t at) noexcept {
-        const region* in = find_in(at, regions_.size());
-        if (in == nullptr || in->kind != region_kind::heap) return 0;
-        const chunk_heap::block b = heaps_[in->index].find(at);
-        return b.low == at ? b.high - b.low : 0;
-    }
-
-    void mark_only(uintptr_t at) noexcept {
-        const region* in = find_in(at, regions_.size());
-        if (in == nullptr || in->kind != region_kind::heap) return;
-        const chunk_heap::block b = heaps_[in->index].find(at);
-        if (b.low != 0) heaps_[in->index].mark(b);
-    }
-
     void scan_roots() noexcept {
-        for (std::size_t i = 0; i < mappings_.size(); ++i) {
-            const memory_mapping& m = mappings_[i];
+        for (std::size_t i = 0; i < regions_.mappings().size(); ++i) {
+            const memory_mapping& m = regions_.mappings()[i];
             if (m.writable && (!m.shared || m.in_memory) && !is_stack_without_thread(i)) scan_mapping(m);
         }
         for (std::size_t i = 0; i < result_.thread_count; ++i) {
@@ -396,7 +253,7 @@ private:
     // glibc keeps the stacks of threads that have ended. What it knows of a thread is at the same
     // distance from the top of each stack, and begins with its own address.
     [[nodiscard]] bool is_stack_without_thread(std::size_t i) const noexcept {
-        const memory_mapping& m = mappings_[i];
+        const memory_mapping& m = regions_.mappings()[i];
         if (!has_guard(i) || m.shared || m.main_stack) return false;
         std::size_t distance = 0;
         for (std::size_t k = 0; k < result_.thread_count; ++k) {
@@ -411,14 +268,14 @@ private:
     }
 
     [[nodiscard]] bool has_guard(std::size_t i) const noexcept {
-        return i != 0 && mappings_[i].anonymous && mappings_[i - 1].high == mappings_[i].low &&
-               !mappings_[i - 1].readable;
+        return i != 0 && regions_.mappings()[i].anonymous &&
+               regions_.mappings()[i - 1].high == regions_.mappings()[i].low && !regions_.mappings()[i - 1].readable;
     }
 
     // 0: its stack is not from glibc.
     [[nodiscard]] std::size_t distance_of(const stopped_thread& t) const noexcept {
-        for (std::size_t i = 0; i < mappings_.size(); ++i) {
-            const memory_mapping& m = mappings_[i];
+        for (std::size_t i = 0; i < regions_.mappings().size(); ++i) {
+            const memory_mapping& m = regions_.mappings()[i];
             if (t.thread_pointer >= m.low && t.thread_pointer < m.high) {
                 return has_guard(i) ? m.high - t.thread_pointer : 0;
             }
@@ -430,8 +287,7 @@ private:
     void scan_mapping(const memory_mapping& m) noexcept {
         uintptr_t at = live_from(m);
         while (at < m.high) {
-            region* after = std::upper_bound(regions_.begin(), regions_.end(), at,
-                                             [](uintptr_t a, const region& r) noexcept { return a < r.low; });
+            const region* after = regions_.after(at);
             const uintptr_t inside = after == regions_.begin() ? 0 : (after - 1)->high;
             if (inside > at) {
                 at = inside;
@@ -449,7 +305,8 @@ private:
             if (!t.is_known) continue;
             const uintptr_t sp = minus_red_zone(in_use_from_[i]);
             if (sp < m.low || sp >= m.high) continue;
-            // glibc puts what it knows of a thread at the top of the stack that it has mapped for it.
+            // glibc puts what it knows of a thread at the top of the stack that it has mapped for
+            // it.
             const bool is_its_stack = m.main_stack || (t.thread_pointer > sp && t.thread_pointer <= m.high);
             if (is_its_stack) return sp & ~uintptr_t{word - 1};
         }
@@ -457,9 +314,10 @@ private:
     }
 
     // Where the used part of each thread's own stack begins. On g0 runs only the scheduler, except
-    // in a blocking call. So on the stack of an M that runs a G, or is idle, there is nothing of the
-    // program but thread-local variables; where these begin is known on x86-64. Registers of an idle
-    // M, and what functions of the scheduler have saved of them, are those of Gs that have run there.
+    // in a blocking call. So on the stack of an M that runs a G, or is idle, there is nothing of
+    // the program but thread-local variables; where these begin is known on x86-64. Registers of an
+    // idle M, and what functions of the scheduler have saved of them, are those of Gs that have run
+    // there.
     void find_stacks_in_use() noexcept {
         for (std::size_t i = 0; i < result_.thread_count; ++i) in_use_from_[i] = result_.threads[i].stack_pointer;
         for_each_scheduler([&](scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
@@ -488,7 +346,7 @@ private:
         const bool all_exist = !m.anonymous;  // what was not touched is in the file
         for (uintptr_t at = r.low; at < r.high;) {
             const uintptr_t end = std::min(r.high, (at / page + 1) * page);
-            if (all_exist || pages_.exists(at)) {
+            if (all_exist || regions_.pages().exists(at)) {
                 result_.root_bytes += end - at;
                 if (m.anonymous && !m.main_stack) result_.other_bytes += end - at;
                 scan({at, end});
@@ -496,33 +354,6 @@ private:
             }
             at = end;
         }
-    }
-
-    // The arena of the program's break is a variable of the C library. Its lists of free blocks have
-    // addresses of chunks, which are also those of the last word of the block before. An empty list
-    // refers to itself.
-    [[nodiscard]] static address_range main_arena_in(const memory_mapping& m) noexcept {
-        constexpr std::size_t lists_size = 254 * word;
-        constexpr std::size_t before_lists = 14 * word;  // fast bins, what the heap has left, flags
-        constexpr std::size_t empty_min = 32;
-        if (m.anonymous || m.shared) return {};
-        std::size_t empty = 0;
-        uintptr_t first = 0;
-        for (uintptr_t at = m.low; at + 2 * word <= m.high; at += word) {
-            if (word_at(at) != at - 2 * word || word_at(at + word) != at - 2 * word) continue;
-            if (empty == 0 || at - first > lists_size) {
-                empty = 0;
-                first = at;
-            }
-            if (++empty < empty_min) continue;
-            uintptr_t last = at;
-            for (uintptr_t next = at; next < first + lists_size && next + 2 * word <= m.high; next += word) {
-                if (word_at(next) == next - 2 * word && word_at(next + word) == next - 2 * word) last = next;
-            }
-            const uintptr_t end = last + 2 * word;
-            return {std::max(m.low, end - lists_size - before_lists), end};
-        }
-        return {};
     }
 
     void scan(address_range r) noexcept {
@@ -533,15 +364,13 @@ private:
     }
 
     void visit(uintptr_t value) noexcept {
-        const uintptr_t part = value >> coarse_shift;
-        if ((coarse_[part % coarse_parts / 64] >> (part % 64) & 1) == 0) return;
-        region* in =
-            last_ != nullptr && value >= last_->low && value < last_->high ? last_ : find_in(value, regions_.size());
+        if (!regions_.may_hold(value)) return;
+        region* in = last_ != nullptr && value >= last_->low && value < last_->high ? last_ : regions_.find(value);
         if (in == nullptr) return;
         last_ = in;
         switch (in->kind) {
             case region_kind::heap:
-                visit_block(heaps_[in->index], value);
+                visit_block(regions_.heap_of(*in), value);
                 return;
             case region_kind::large_block:
                 if (in->reached) return;
@@ -651,7 +480,7 @@ private:
         const uintptr_t page = weft::detail::os::page_size();
         for (uintptr_t at = r.low; at < r.high;) {
             const uintptr_t end = std::min(r.high, (at / page + 1) * page);
-            if (pages_.exists(at)) scan({at, end});
+            if (regions_.pages().exists(at)) scan({at, end});
             at = end;
         }
     }
@@ -667,18 +496,11 @@ private:
         }
     }
 
-    // Parts of the address space in which there is a region: a quick test for most words.
-    static constexpr unsigned coarse_shift = 26;
-    static constexpr std::size_t coarse_parts = std::size_t{1} << 21;  // of 47 bits
-
     static constexpr std::size_t unstarted_max = 4096;
 
     search_result& result_;
-    page_array<memory_mapping> mappings_;
-    page_array<region> regions_;
-    page_array<chunk_heap> heaps_;
+    memory_regions regions_;
     page_array<address_range> pending_;
-    page_table_reader pages_;
     seen_g* gs_ = nullptr;
     std::size_t table_size_ = 0;
     region* last_ = nullptr;
@@ -686,7 +508,6 @@ private:
     bool is_idle_[search_result::threads_max] = {};
     uintptr_t unstarted_[unstarted_max] = {};
     std::size_t unstarted_count_ = 0;
-    uint64_t coarse_[coarse_parts / 64] = {};
 };
 
 }  // namespace

@@ -21,16 +21,18 @@
 // wait for it. A context that may be cancelled, and a timer, are linked in the same way.
 //
 // What would make every green thread reachable is left out. The runtime finds its green threads by
-// their G, so an address of a G does not count, nor does the record of a stack. Gs and stacks lie in
-// mappings of the pools, which are no roots. Not scanned either: the state of a runtime but its timers, the M of an OS thread, which has the
-// address of the lock that was released last, recorded events, free blocks of malloc, the part of a
-// stack below the stack pointer, and the registers of idle Ms, which are those of Gs that have run
-// there.
+// their G, so an address of a G does not count, nor does the record of a stack. Gs and stacks lie
+// in mappings of the pools, which are no roots. These are not scanned either:
+//
+//     - the state of a runtime but its timers, and Ms, which have the lock that was released last
+//     - recorded events; free blocks of malloc, which it keeps for threads or in lists
+//     - the part of a stack below the stack pointer, and stacks of threads that have ended
+//     - registers and g0 of idle Ms: what is there are registers of Gs that have run on them
 //
 // A conservative search errs on one side: a number that looks like an address, or a pointer that is
-// no longer used, hides a leak. It reports none that is not one, with these exceptions: a pointer
-// that is kept in another form than as an aligned word (XOR-linked, compressed, in the high half of
-// a vector register, in the memory of a device or of another process).
+// no longer used, hides a leak. A wrong report needs a pointer that is kept in another form than as
+// an aligned word: XOR-linked, compressed, in the high half of a vector register, or in memory that
+// a device or another process shares.
 //
 // Invariants: I1. Nothing allocates from malloc, locks, or calls code of the program.
 // Threads:    one, in the child of a fork, which has no other.

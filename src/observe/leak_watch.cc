@@ -3,7 +3,7 @@
 // At each look, the green threads that have waited longer than the age are counted by the place
 // that started them. Nothing is frozen: a green thread that is read while it ends is counted at
 // most once, at the wrong place. A place becomes a suspect when its count has grown at each of the
-// last looks. A pool of workers that waits for work has a constant number, and is none.
+// last looks. A pool of workers that waits for work has a constant number, and is not reported.
 //
 // Threads: one at a time.
 #include <algorithm>

@@ -76,8 +76,8 @@ public:
     /// The largest group first.
     [[nodiscard]] const std::vector<leak_group>& groups() const noexcept;
 
-    /// Each once. No deadline or cancellation can end their waits. They are usually reachable. Holders of mutexes are known only
-    /// with RUN_DEBUG=lockowners=1.
+    /// Each once. No deadline or cancellation can end their waits. They are usually reachable.
+    /// Holders of mutexes are known only with RUN_DEBUG=lockowners=1.
     [[nodiscard]] const std::vector<wait_cycle>& cycles() const noexcept;
 
     /// Nothing was found.
@@ -130,12 +130,12 @@ struct leak_options {
 ///     if (auto left = check.left(); !left.empty()) fail(left.text());
 class leak_check {
 public:
-    /// Of the runtime of the calling green thread, or of the default one, which is started if it does
-    /// not run. Throws std::bad_alloc; what starting a runtime throws.
+    /// Of the runtime of the calling green thread, or of the default one, which is started if it
+    /// does not run. Throws std::bad_alloc; what starting a runtime throws.
     leak_check();
 
-    /// Of this runtime. If it is stopped meanwhile, nothing is left. Throws std::logic_error if it is
-    /// stopped already; std::bad_alloc.
+    /// Of this runtime. If it is stopped meanwhile, nothing is left. Throws std::logic_error if it
+    /// is stopped already; std::bad_alloc.
     explicit leak_check(const runtime& of);
 
     ~leak_check();
@@ -143,7 +143,7 @@ public:
     leak_check& operator=(const leak_check&) = delete;
 
     /// The green threads that were started since then and have not ended; the caller is not
-    /// counted. Waits until there are none, but not longer than patience. Any thread.
+    /// counted. Waits until all have ended, but not longer than patience. Any thread.
     [[nodiscard]] leak_report left(std::chrono::nanoseconds patience = std::chrono::seconds(1)) const;
 
 private:
@@ -224,8 +224,9 @@ private:
 #define WEFT_LEAKS_JOIN_(a, b) a##b
 #define WEFT_LEAKS_NAME_(line) WEFT_LEAKS_JOIN_(weft_leak_check_, line)
 
-/// At the beginning of a test of GoogleTest, or of any block in it: fails if a green thread that was
-/// started afterwards is left at the end of the block. Takes a runtime, or nothing: as leak_check.
+/// At the beginning of a test of GoogleTest, or of any block in it: fails if a green thread that
+/// was started afterwards is left at the end of the block. Takes a runtime, or nothing: as
+/// leak_check.
 #define EXPECT_NO_LEAKED_GREEN_THREADS(...)                                                                        \
     const ::weft::observe::detail::leak_check_at_end WEFT_LEAKS_NAME_(__LINE__)([](const std::string& weft_left) { \
         ADD_FAILURE() << "green threads are left:\n" << weft_left;                                                 \
