@@ -63,8 +63,9 @@ void leak_groups::add(const g_snapshot& g, const label_set& labels, int64_t now_
 void leak_groups::move_to(leak_report_maker::content& c) {
     std::vector<std::size_t> order(groups_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return groups_[a].count > groups_[b].count; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return groups_[a].count != groups_[b].count ? groups_[a].count > groups_[b].count : a < b;
+    });
     for (const std::size_t i : order) {
         c.count += groups_[i].count;
         c.groups.push_back(std::move(groups_[i]));

@@ -120,8 +120,9 @@ std::vector<leak_suspect> leak_watch::look() {
                             .grew_by = now.count - h.first,
                             .longest = std::chrono::nanoseconds(now.longest_ns)});
     }
-    std::stable_sort(suspects.begin(), suspects.end(),
-                     [](const leak_suspect& a, const leak_suspect& b) { return a.count > b.count; });
+    std::sort(suspects.begin(), suspects.end(), [](const leak_suspect& a, const leak_suspect& b) {
+        return a.count != b.count ? a.count > b.count : place{a.started} < place{b.started};
+    });
     return suspects;
 }
 
