@@ -21,13 +21,16 @@
 //
 // The process exits without destructors, because threads are asleep at arbitrary points.
 //
-// Rejected. Deadlocks of some Gs while others run: needs owners of everything. Aborting: a core
+// Deadlocks of some Gs while others run are only found as cycles, for observers: wait_cycles.h.
+//
+// Rejected. Aborting: a core
 // tells less. Searching by the M that went idle last: docs/deadlocks.md.
 //
 // Threads: a monitor; report_deadlock: any thread.
 // See:     docs/deadlocks.md
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include <weft/debug.h>
 #include <weft/runtime.h>
@@ -39,6 +42,7 @@
 #include "context/sanitizer.h"
 #include "debug/dump.h"
 #include "debug/g_snapshot.h"
+#include "debug/wait_cycles.h"
 #include "lifecycle/crash.h"
 #include "netpoll/event_source.h"
 #include "os/os.h"
@@ -210,6 +214,8 @@ struct wait_seen {
     const scheduler* home = nullptr;
     identity who{};
     wait_reason reason = wait_reason::none;
+    int64_t since_ns = 0;
+    bool ends_otherwise = false;   // a deadline or a cancellation may end the wait
     const void* object = nullptr;  // the mutex, or the lock of the channel or other object
     const void* next = nullptr;    // the G that must act first, if known
 
@@ -220,6 +226,7 @@ struct wait_seen {
         const frozen still(&one, 1);
         if (g_now.state.load(acquire) != g_state::waiting || !who.read(g_now)) return;  // pairs with set_state
         reason = g_now.reason;
+        since_ns = g_now.since_ns;
         if (const waiter* w = g_now.waiting) read_waiter(*w);
         if (reason == wait_reason::mutex_lock) next = holder_awaited_by(g_now);
         g = &g_now;
@@ -228,6 +235,7 @@ struct wait_seen {
 
 private:
     WEFT_NO_SANITIZE void read_waiter(const waiter& w) noexcept {
+        ends_otherwise = w.claim != nullptr;
         const guarded_word* lock = w.lock;
         void* slot = w.slot;
         object = waits_for_lock(reason) ? slot : lock;
@@ -382,6 +390,27 @@ bool report_if_waiting(void* any, scheduler& s) noexcept {
 uint32_t writer_of(shared_mutex& m) noexcept {
     if ((m.state_.word().load(relaxed_count) & shared_mutex::writer) == 0) return 0;
     return m.writer_.load(relaxed_count) & ~passed_by::any;
+}
+
+void for_each_wait_cycle(scheduler& s,
+                         void (*each)(void* closure, const wait_cycle_link* links, uint32_t count),
+                         void* closure) {
+    wait_cycle_link links[cycle_max];
+    s.gs.for_each([&](const G& g) {
+        if (!is_alive(g) || !may_lead_on(g)) return;
+        wait_chain chain;
+        if (!chain.follow(s, g)) return;
+        uint32_t count = 0;
+        wait_seen seen;
+        seen.take(s, g);
+        while (seen.g != nullptr && !seen.ends_otherwise && count < chain.length) {
+            wait_cycle_link& link = links[count++];
+            link = {seen.who.id, seen.since_ns, seen.home, seen.object, seen.reason, {}};
+            std::memcpy(link.name, seen.who.name, sizeof(link.name));
+            seen = wait_at(seen.next);
+        }
+        if (count == chain.length && seen.g == &g) each(closure, links, count);
+    });
 }
 
 bool search_for_deadlock(scheduler& s) noexcept {

@@ -103,4 +103,9 @@ struct slab {
     }
 };
 
+// Calls visit for each slab that has outlived its pool, because Gs were abandoned on its stacks. It
+// stays mapped for ever. Of very many, some are left out. Takes no lock: for the child of a fork.
+void for_each_abandoned_slab(void (*visit)(void* closure, const std::byte* low, std::size_t size) noexcept,
+                             void* closure) noexcept;
+
 }  // namespace weft::detail

@@ -95,6 +95,35 @@ std::size_t stack_pool::usable_size(int size_class) const noexcept {
     return smallest_large_class << (2 * (size_class - 1));
 }
 
+namespace {
+
+struct abandoned_slab {
+    atomic<const std::byte*> low{nullptr};
+    std::size_t size = 0;  // written before low
+};
+
+constexpr uint32_t abandoned_slabs_max = 4096;
+constinit abandoned_slab abandoned_slabs[abandoned_slabs_max];
+constinit atomic<uint32_t> abandoned_slab_count{0};
+
+void note_abandoned(const slab& s) noexcept {
+    const uint32_t i = abandoned_slab_count.fetch_add(1, relaxed);  // relaxed: only unique
+    if (i >= abandoned_slabs_max) return;
+    abandoned_slabs[i].size = s.mapped_size();
+    abandoned_slabs[i].low.store(s.slot(0), release);  // pairs with for_each_abandoned_slab
+}
+
+}  // namespace
+
+void for_each_abandoned_slab(void (*visit)(void* closure, const std::byte* low, std::size_t size) noexcept,
+                             void* closure) noexcept {
+    const uint32_t count = std::min(abandoned_slab_count.load(relaxed_count), abandoned_slabs_max);
+    for (uint32_t i = 0; i < count; ++i) {
+        const std::byte* low = abandoned_slabs[i].low.load(acquire);  // pairs with note_abandoned
+        if (low != nullptr) visit(closure, low, abandoned_slabs[i].size);
+    }
+}
+
 // In a kept growing slab, because each committed range is a mapping.
 static void empty_unbound(const slab& s) noexcept {
     for (uint32_t i = 0; i < s.slots; ++i) {
@@ -113,8 +142,9 @@ stack_pool::~stack_pool() {
         if (!s->kept && s->is_mapped()) {
             os::unmap_pages(s->slot(0), s->mapped_size());
             give_protections_back(s->protections);
-        } else if (s->kept && s->at_first != 0) {
-            empty_unbound(*s);
+        } else if (s->kept) {
+            note_abandoned(*s);
+            if (s->at_first != 0) empty_unbound(*s);
         }
         slab* next = s->next.load(relaxed);  // relaxed: as above
         delete s;
@@ -414,6 +444,12 @@ stack* stack_pool::find(const void* address, bool& in_guard) noexcept {
         return s->record_in(base, index);
     }
     return nullptr;
+}
+
+void stack_pool::for_each_slab(void (*visit)(void* closure, const slab& s) noexcept, void* closure) const noexcept {
+    for (const slab* s = slabs_.load(acquire); s != nullptr; s = s->next.load(acquire)) {  // A3
+        if (s->base.load(acquire) != nullptr) visit(closure, *s);                          // A2
+    }
 }
 
 bool canary_intact(const stack& s) noexcept {

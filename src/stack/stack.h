@@ -155,6 +155,9 @@ public:
     // guard. Takes no lock: for the fault handler.
     [[nodiscard]] stack* find(const void* address, bool& in_guard) noexcept;
 
+    // Calls visit for each mapped slab. Takes no lock: for the child of a fork.
+    void for_each_slab(void (*visit)(void* closure, const slab& s) noexcept, void* closure) const noexcept;
+
     // Commits pages if their lack made the instruction at pc fault at address in s. Takes no lock,
     // keeps errno: for the fault handler.
     [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;

@@ -8,6 +8,7 @@
 #include <weft/timer.h>
 
 #include "base/assert.h"
+#include "context/sanitizer.h"
 #include "os/os.h"
 #include "os/probe.h"
 #include "sched/park.h"
@@ -315,6 +316,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     }
     const bool earlier = place_locked(t, *q, home, now_ns);
     G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
+    if (has_p) tell_released(&c.lock);                       // TSan ignores the unlock
     c.lock.unlock();
     if (has_p) {
         if (earlier) after_push(*home, home->idle);  // otherwise the sleeping M knows an earlier deadline

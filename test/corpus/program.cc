@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string_view>
+
+#if WITH_WEFT_OBSERVE
+#include <weft/observe/leaks.h>
+#endif
 
 #include "sched/current.h"
 #include "sched/scheduler.h"
@@ -64,15 +69,108 @@ bool has_timers(const weft::detail::scheduler& s) {
     return false;
 }
 
+#if WITH_WEFT_OBSERVE
+
+// Those that the search for leaks reports: in groups, or in a cycle.
+std::vector<blocked> reported_as_leaks(const observe::leak_report& report) {
+    std::vector<blocked> found;
+    for (const observe::leak_group& g : report.groups()) found.insert(found.end(), g.count, {g.name, g.state});
+    for (const observe::wait_cycle& c : report.cycles()) {
+        for (const observe::wait_cycle::link& l : c.links) found.push_back({l.name, l.state});
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+// The search is conservative, so a word that happens to look like an address may hide a leak from
+// one scan. None of a bug's green threads may be missing from all scans.
+class leaks_expected {
+public:
+    explicit leaks_expected(const std::vector<blocked>& expected) : expected_(expected) {}
+
+    ~leaks_expected() {
+        if (scans_ == 0) return;
+        EXPECT_GT(found_, 0) << "of " << scans_ << " scans, none found all; the last one:\n" << last_;
+        ::testing::Test::RecordProperty("scans", scans_);
+        ::testing::Test::RecordProperty("found", found_);
+    }
+
+    leaks_expected(const leaks_expected&) = delete;
+    leaks_expected& operator=(const leaks_expected&) = delete;
+
+    void scan(const runtime& rt) {
+        const observe::leak_report report = observe::leaks(rt);
+        if (!report.not_searched().empty()) return;  // a sanitizer's malloc
+        const std::vector<blocked> reported = reported_as_leaks(report);
+        EXPECT_TRUE(std::includes(expected_.begin(), expected_.end(), reported.begin(), reported.end()))
+            << report.text();
+        ++scans_;
+        if (reported == expected_) {
+            ++found_;
+        } else {
+            last_ = report.text();
+        }
+    }
+
+    // More scans are not needed.
+    [[nodiscard]] bool is_done(int round) const noexcept { return round != 0 && found_ != 0; }
+
+private:
+    const std::vector<blocked> expected_;
+    int scans_ = 0;
+    int found_ = 0;
+    std::string last_;
+};
+
+void expect_no_leaks(const runtime& rt) {
+    const observe::leak_report report = observe::leaks(rt);
+    EXPECT_TRUE(report.empty()) << report.text();
+}
+
+#else
+
+class leaks_expected {
+public:
+    explicit leaks_expected(const std::vector<blocked>& /*expected*/) {}
+
+    void scan(const runtime& /*rt*/) {}
+
+    [[nodiscard]] bool is_done(int /*round*/) const noexcept { return true; }
+};
+
+void expect_no_leaks(const runtime&) {}
+
+#endif
+
+// Deletes the program at its end.
+class hidden_owner {
+public:
+    hidden_owner() = default;
+
+    ~hidden_owner() {
+        if (p_.has_value()) delete &**p_;
+    }
+
+    hidden_owner(const hidden_owner&) = delete;
+    hidden_owner& operator=(const hidden_owner&) = delete;
+
+    void own(std::unique_ptr<program> p) { p_.emplace(*p.release()); }
+
+    [[nodiscard]] hidden_program get() const { return *p_; }
+
+private:
+    std::optional<hidden_program> p_;
+};
+
 watchdog watch(runtime& rt) {
     return watchdog(current_test_name(), patience() + slack, [&rt] { rt.dump(2); });
 }
 
 }  // namespace
 
-std::vector<blocked> left_when_quiet(runtime& rt, program& p, std::string& dump) {
+std::vector<blocked> left_when_quiet(runtime& rt, hidden_program p, std::string& dump) {
     const weft::detail::scheduler* s = rt.run([] { return weft::detail::current_m()->home; });
-    rt.go({.name = "main"}, [&p] { p.run(); });
+    rt.go({.name = "main"}, [p] { p->run(); });
     std::vector<blocked> left;
     eventually([&] {
         const stats_snapshot before = rt.stats();
@@ -89,16 +187,20 @@ std::vector<blocked> left_when_quiet(runtime& rt, program& p, std::string& dump)
 void expect_hang(maker make, std::vector<blocked> expected) {
     leak_on_purpose();
     std::sort(expected.begin(), expected.end());
+    leaks_expected leaks(expected);
     for (const unsigned procs : procs_tried) {
         for (int round = 0; round < scaled(hangs); ++round) {
             SCOPED_TRACE("P=" + std::to_string(procs));
             // The program outlives the runtime's green threads. Destroyed, it is in the state that
             // they left.
-            const std::unique_ptr<program> p = make({.buggy = true, .forced = true});
+            hidden_owner p;
             runtime rt({.procs = procs});
+            // A green thread, so that this thread never has the address.
+            rt.run([&] { p.own(make({.buggy = true, .forced = true})); });
             const watchdog dog = watch(rt);
             std::string dump;
-            const std::vector<blocked> left = left_when_quiet(rt, *p, dump);
+            const std::vector<blocked> left = left_when_quiet(rt, p.get(), dump);
+            if (left == expected && !leaks.is_done(round)) leaks.scan(rt);
             EXPECT_EQ(rt.abandon(), left.size());
             EXPECT_EQ(left, expected) << dump;
             if (left != expected) return;
@@ -114,6 +216,7 @@ void expect_end(maker make, bool forced_too) {
         for (int round = 0; round < scaled(ends); ++round) {
             const std::unique_ptr<program> p = make({.buggy = false, .forced = forced_too && round % 2 == 0});
             rt.go({.name = "main"}, [&p] { p->run(); });
+            if (round == 0) expect_no_leaks(rt);  // while it runs
             rt.drain();
             p->check();
             const stats_snapshot s = rt.stats();

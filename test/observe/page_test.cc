@@ -138,6 +138,12 @@ TEST_F(Page, AnswersEachTarget) {
     EXPECT_EQ(status_of(ask(p, with_token("/stacks?form=other"))), 400);
     EXPECT_EQ(status_of(ask(p, with_token("/other"))), 404);
     EXPECT_EQ(status_of(ask(p, with_token("/recording"))), 403);
+    EXPECT_EQ(status_of(ask(p, with_token("/debug/pprof/goroutineleak"))), 403);
+    observe::page_options options = usual();
+    options.allow_recording = true;
+    const page also_records(shown, options);
+    EXPECT_TRUE(has(body_of(ask(also_records, with_token("/debug/pprof/goroutineleak"))), "goroutineleak"));
+    EXPECT_TRUE(body_of(ask(also_records, with_token("/debug/pprof/goroutineleak?debug=1"))).starts_with("weft: "));
 }
 
 TEST_F(Page, NeedsTheToken) {

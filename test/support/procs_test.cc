@@ -8,12 +8,12 @@
 #include "build.h"
 #include "eventually.h"
 #include "scale.h"
+#include "scan_at_end.h"
 
-// ThreadSanitizer asks for it by that name; docs/sanitizers.md explains both. Stop callbacks tell
-// threads apart by their OS thread, so they do not synchronize green threads of one. The start of a
-// timer frees a lock inside of the runtime, where TSan does not see it.
+// ThreadSanitizer asks for it by that name. Stop callbacks tell threads apart by their OS thread, so
+// they do not synchronize green threads of one: docs/sanitizers.md.
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT: TSan's name
-    return "race:std::stop_token::_Stop_state_t\nrace:weft::detail::timer_start\n";
+    return "race:std::stop_token::_Stop_state_t\n";
 }
 
 namespace weft::test {
@@ -38,7 +38,10 @@ procs_test::procs_test(std::chrono::seconds budget)
     : rt_(std::make_unique<runtime>(runtime_options{.procs = GetParam()})),
       dog_(std::make_unique<watchdog>(current_test_name(), patience() + slack + budget, [this] { rt_->dump(2); })) {}
 
+void (*scan_for_leaks)(const runtime& rt) = nullptr;
+
 void procs_test::TearDown() {
+    if (scan_for_leaks != nullptr && rt_->running()) scan_for_leaks(*rt_);
     if (rt_->running()) expect_nothing_running();
     rt_->abandon();
     dog_.reset();
@@ -48,6 +51,7 @@ void procs_test::TearDown() {
 
 void procs_test::wait_for_parks(uint64_t total, std::source_location where) {
     eventually([&] { return rt_->stats().parks >= total; }, where);
+    if (scan_for_leaks != nullptr) scan_for_leaks(*rt_);
 }
 
 void procs_test::wait_for_rest(std::source_location where) {

@@ -32,6 +32,7 @@
 #include "debug/stats.h"
 #include "observe/access.h"
 #include "observe/exporters.h"
+#include "observe/leak_report.h"
 #include "observe/metrics_text.h"
 #include "observe/page/access_rules.h"
 #include "observe/page/http.h"
@@ -62,10 +63,11 @@ constexpr int profile_seconds = 30;  // as in Go
 constexpr int seconds_max = 60;
 constexpr std::string_view profiles_path = "/debug/pprof/";  // as in Go, for tools that append names
 constexpr std::string_view profiles =
-    "goroutine  the stacks of all green threads\n"
-    "profile    CPU time, during ?seconds= (30)\n"
-    "sched      how long green threads were runnable before they ran, during ?seconds= (30)\n"
-    "block      how long green threads waited, during ?seconds= (30)";
+    "goroutine      the stacks of all green threads\n"
+    "goroutineleak  of those that nothing can wake; as text with ?debug=1\n"
+    "profile        CPU time, during ?seconds= (30)\n"
+    "sched          how long green threads were runnable before they ran, during ?seconds= (30)\n"
+    "block          how long green threads waited, during ?seconds= (30)";
 
 struct target {
     std::string_view path;
@@ -200,6 +202,7 @@ struct page::state {
     [[nodiscard]] response metrics_response() const;
     [[nodiscard]] response state_response();
     [[nodiscard]] response stacks_response(const target& to);
+    [[nodiscard]] response leaks_response(const target& to);
     [[nodiscard]] response recording_response(const request& asked, const target& to);
     [[nodiscard]] response profile_response(const request& asked, const target& to);
     [[nodiscard]] std::optional<profile> make_profile(std::string_view kind, std::chrono::seconds duration) const;
@@ -213,6 +216,7 @@ struct page::state {
     int64_t state_at_ns = 0;
     weft::mutex dumps;
     weft::mutex records;
+    weft::mutex leak_searches;
     std::atomic<bool> ending = false;
     counting_semaphore<> slots;
     counting_semaphore<> refusals{refusals_max};
@@ -308,6 +312,7 @@ response page::state::answer(const request& asked, const net::endpoint& peer) {
     if (to.path == "/api/state") return state_response();
     if (to.path == "/stacks") return stacks_response(to);
     if (to.path == "/recording") return recording_response(asked, to);
+    if (to.path == "/debug/pprof/goroutineleak") return leaks_response(to);
     if (to.path.starts_with(profiles_path)) return profile_response(asked, to);
     return plain(http::status::not_found, "there are /, /metrics, /api/state, /stacks, /recording and /debug/pprof/");
 }
@@ -320,8 +325,7 @@ response page::state::metrics_response() const {
     procs.resize(std::min(procs.size(), weft::detail::procs_of(*s, procs.data(), procs.size())));
     response answer;
     answer.type = metrics_type;
-    answer.body = detail::metrics_text(stats, weft::detail::latency_of(*s),
-                                       weft::detail::timer_lateness_of(*s), procs);
+    answer.body = detail::metrics_text(stats, weft::detail::latency_of(*s), weft::detail::timer_lateness_of(*s), procs);
     return answer;
 }
 
@@ -358,6 +362,23 @@ response page::state::stacks_response(const target& to) {
     const detail::pinned_subject s = subject.use();
     if (!s) return gone();
     weft::detail::dump_scheduler(*s, answer.file->fd(), how);
+    return answer;
+}
+
+// As Go's: a profile, or text with a debug other than 0.
+response page::state::leaks_response(const target& to) {
+    if (!options.allow_recording) return not_allowed();
+    const std::string_view debug = detail::value_in_query(to.query, "debug");
+    const std::unique_lock hold(leak_searches, std::try_to_lock);
+    if (!hold.owns_lock()) return plain(http::status::service_unavailable, "another search for leaks is being made");
+    const leak_report report = detail::search_for_leaks_of(subject, {});
+    response answer;
+    if (debug.empty() || debug == "0") {
+        answer.type = "application/octet-stream";
+        answer.body = report.to_profile().bytes();
+    } else {
+        answer.body = report.text();
+    }
     return answer;
 }
 
