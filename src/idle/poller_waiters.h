@@ -58,9 +58,9 @@ public:
     // S2, S3. m, which has a seat, is back. notified: it was notified there. True: the caller must
     // interrupt.
     [[nodiscard]] bool leave(const M* m, bool notified) noexcept {
-        seats_[at(0) == m ? 0 : 1].store(nullptr, relaxed);              // relaxed: only its own M does so
+        seats_[at(0) == m ? 0 : 1].store(nullptr, relaxed);                  // relaxed: only its own M does so
         if (notified) return pending_interrupts_.fetch_sub(1, acq_rel) > 1;  // A1
-        return pending_interrupts_.load(acquire) > 0;                    // A1
+        return pending_interrupts_.load(acquire) > 0;                        // A1
     }
 
 private:

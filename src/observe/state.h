@@ -66,9 +66,9 @@ struct label_state {
 
 // A channel, a mutex, or another object for which green threads wait.
 struct object_state {
-    const void* at;      // a mutex, or the lock of another object, as in reports of deadlocks
-    const char* reason;  // of most of the waits
-    uint64_t count;      // of waits; a select counts for each of its cases
+    const void* at;          // a mutex, or the lock of another object, as in reports of deadlocks
+    const char* reason;      // of most of the waits
+    uint64_t count;          // of waits; a select counts for each of its cases
     int64_t oldest_ns = -1;  // the longest of the waits that were read; -1: unknown
     source_location where;   // where one of the waiters was started
 };

@@ -166,7 +166,7 @@ struct elsewhere : rl::test_suite<elsewhere, 2> {
 }  // namespace
 
 int main() {
-    const bool ok = check<woken>("one wake, one sleep", all) &&                  //
+    const bool ok = check<woken>("one wake, one sleep", all) &&                 //
                     check<timed>("a sleep with a deadline", all) &&             //
                     check<naps>("naps, then sleep", all) &&                     //
                     check<elsewhere>("a sleep elsewhere", all) &&               //

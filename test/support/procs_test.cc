@@ -10,8 +10,8 @@
 #include "scale.h"
 #include "scan_at_end.h"
 
-// ThreadSanitizer asks for it by that name. Stop callbacks tell threads apart by their OS thread, so
-// they do not synchronize green threads of one: docs/sanitizers.md.
+// ThreadSanitizer asks for it by that name. Stop callbacks tell threads apart by their OS thread,
+// so they do not synchronize green threads of one: docs/sanitizers.md.
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT: TSan's name
     return "race:std::stop_token::_Stop_state_t\n";
 }

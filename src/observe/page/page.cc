@@ -3,9 +3,9 @@
 // A runtime with one P of its own runs everything here. A green thread accepts connections, and
 // each connection has one. One dump and one recording or profile is made at a time; other requests
 // for them are refused. The state is read at most once in state_every_ns, however many clients ask
-// for it. A request pins the observed runtime only while it reads it, not while it waits. The search
-// for deadlocks ignores the page's own runtime, because a request wakes no green thread of the
-// program.
+// for it. A request pins the observed runtime only while it reads it, not while it waits. The
+// search for deadlocks ignores the page's own runtime, because a request wakes no green thread of
+// the program.
 #include <sys/socket.h>
 
 #include <algorithm>
