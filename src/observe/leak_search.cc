@@ -14,6 +14,9 @@ namespace weft::observe::detail {
 
 namespace {
 
+// In a copy of the process, nothing changes the list.
+const M* first_m(const scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS { return s.all_ms; }
+
 using weft::detail::acquire;
 using weft::detail::G;
 using weft::detail::g_state;
@@ -222,9 +225,9 @@ private:
 
     // The runtime and its Ms count as scanned.
     void leave_out_runtimes() noexcept {
-        for_each_scheduler([&](scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+        for_each_scheduler([&](scheduler& s) noexcept {
             regions_.leave_out(address_of(&s));
-            for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
+            for (const M* m = first_m(s); m != nullptr; m = m->all_next) {
                 regions_.leave_out(address_of(m));
             }
         });
@@ -320,8 +323,8 @@ private:
     // there.
     void find_stacks_in_use() noexcept {
         for (std::size_t i = 0; i < result_.thread_count; ++i) in_use_from_[i] = result_.threads[i].stack_pointer;
-        for_each_scheduler([&](scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
-            for (const M* m = s.all_ms; m != nullptr; m = m->all_next) note_m(*m);
+        for_each_scheduler([&](scheduler& s) noexcept {
+            for (const M* m = first_m(s); m != nullptr; m = m->all_next) note_m(*m);
         });
     }
 

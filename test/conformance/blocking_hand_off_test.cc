@@ -255,7 +255,7 @@ TEST_P(BlockingHandOff, DumpsDuringCallsAreSafe) {
         });
     }
     eventually([&] { return calls > 0; });
-    for (int i = 0; i < scaled(100); ++i) EXPECT_FALSE(written_by([&](int fd) { rt().dump(fd); }).empty());
+    for (int i = 0; i < scaled(30); ++i) EXPECT_FALSE(written_by([&](int fd) { rt().dump(fd); }).empty());
     const int before = calls;
     eventually([&] { return calls > before; });
     over = true;
