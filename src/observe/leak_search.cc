@@ -14,9 +14,6 @@ namespace weft::observe::detail {
 
 namespace {
 
-// In a copy of the process, nothing changes the list.
-const M* first_m(const scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS { return s.all_ms; }
-
 using weft::detail::acquire;
 using weft::detail::G;
 using weft::detail::g_state;
@@ -26,6 +23,9 @@ using weft::detail::scheduler;
 using weft::detail::slab;
 using weft::detail::wait_reason;
 using weft::detail::waiter;
+
+// In a copy of the process, nothing changes the list.
+const M* first_m(const scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS { return s.all_ms; }
 
 constexpr std::size_t red_zone = 128;  // a leaf function may use so much below the stack pointer
 constexpr std::size_t word = sizeof(uintptr_t);
