@@ -101,11 +101,14 @@ private:
     bool hears_ = false;
 };
 
-// RUN_DEBUG=tsan=internals: TSan checks the runtime itself, and takes each switch for an edge.
-inline bool tsan_checks_internals = false;
+// TSan checks the runtime itself, and takes each switch for an edge. Otherwise green threads:
+// RUN_DEBUG=tsan=green_threads.
+inline bool tsan_checks_internals = true;
 
-// A runtime that checks it must be the first.
-inline void check_internals_in_tsan() noexcept { tsan_checks_internals = true; }
+// Before the first runtime has threads.
+inline void check_green_threads_in_tsan() noexcept {
+    if (tsan_checks_internals) tsan_checks_internals = false;
+}
 
 // How often the calling thread has begun internals. The same on both sides of a switch.
 [[gnu::noinline]] WEFT_NO_SANITIZE inline int& internals_depth() {
@@ -147,7 +150,7 @@ struct tsan_edge {
     tsan_edge() noexcept {}  // NOLINT: not trivial, so that an unused one is no warning
 };
 
-inline void check_internals_in_tsan() noexcept {}
+inline void check_green_threads_in_tsan() noexcept {}
 #endif
 
 // Between these two, TSan ignores what the calling thread does: docs/sanitizers.md. They nest. A

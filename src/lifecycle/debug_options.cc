@@ -101,9 +101,9 @@ void parse_frames(std::string_view word, std::size_t at, debug_options& options)
 }
 
 void parse_tsan(std::string_view word, std::size_t at, debug_options& options) noexcept {
-    options.tsan_internals = at != std::string_view::npos && word.substr(at + 1) == "internals";
-    if (options.tsan_internals) return;
-    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be internals", static_cast<int>(word.size()), word.data());
+    options.tsan_green_threads = at != std::string_view::npos && word.substr(at + 1) == "green_threads";
+    if (options.tsan_green_threads) return;
+    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be green_threads", static_cast<int>(word.size()), word.data());
 }
 
 void parse_word(std::string_view word, debug_options& options) noexcept {
@@ -126,7 +126,7 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     warn(
         "RUN_DEBUG: \"%.*s\" is unknown and ignored; known: random, random=SEED, retake=0, retake=always, placement=0, "
         "stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, "
-        "lockowners=1, symbols=0, frames=all, tsan=internals, sanitizer=0",
+        "lockowners=1, symbols=0, frames=all, tsan=green_threads, sanitizer=0",
         static_cast<int>(key.size()), key.data());
 }
 

@@ -23,7 +23,7 @@ struct debug_options {
     bool lock_owners = false;
     bool symbols = true;
     bool all_frames = false;
-    bool tsan_internals = false;
+    bool tsan_green_threads = false;
     bool check_sanitizer = true;
     deadlock_search deadlock = deadlock_search::on;
     int dump_signal = 0;       // 0: none

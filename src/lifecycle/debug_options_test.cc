@@ -61,7 +61,7 @@ TEST(DebugOptions, JunkIsReportedAndIgnored) {
     EXPECT_EQ(said("ramdom"),
               "weft: RUN_DEBUG: \"ramdom\" is unknown and ignored; known: random, random=SEED, retake=0, "
               "retake=always, placement=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, "
-              "deadlock=0, deadlock=strict, lockowners=1, symbols=0, frames=all, tsan=internals, sanitizer=0\n");
+              "deadlock=0, deadlock=strict, lockowners=1, symbols=0, frames=all, tsan=green_threads, sanitizer=0\n");
     EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is ignored: the value must be a number\n");
     EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is ignored: the value must be a number\n");
     EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is ignored: the value must be a number\n");

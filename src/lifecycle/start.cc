@@ -402,7 +402,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags.fetch_or(special::shuffled, relaxed_alone);
     is_internal(s.get(), sizeof(*s));
-    if (debug.tsan_internals) check_internals_in_tsan();
+    if (debug.tsan_green_threads) check_green_threads_in_tsan();
     s->slice_ns = slice_ns;
     s->cpus.store(os::usable_cpus(), relaxed_alone);
     s->retakes = debug.retake && options.retake;
