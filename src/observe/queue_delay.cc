@@ -9,8 +9,11 @@
 #include <string>
 
 #include <weft/event.h>
+#include <weft/go.h>
 #include <weft/observe/queue_delay.h>
-#include <weft/weft.h>
+#include <weft/runtime.h>
+#include <weft/time.h>
+#include <weft/wait_group.h>
 
 #include "observe/codel.h"
 #include "os/os.h"

@@ -85,7 +85,8 @@ private:
         } else if (on != nullptr) {
             // What it has saved is where the call begins. Its thread knows more, if it sleeps.
             const chain* whole = stacks_.of_thread(memory_.registers_of(on->tid));
-            if (whole != nullptr && whole->is_whole && whole->pcs.size() > frames->pcs.size()) frames = whole;
+            const bool is_better = whole != nullptr && whole->is_whole;
+            if (is_better && (frames == nullptr || whole->pcs.size() > frames->pcs.size())) frames = whole;
         }
         const bool is_alone = !grouped_ || on != nullptr;
         const key k{frames == nullptr ? ~uint64_t{0} : frames->number, g.where, kind_of(g), is_alone ? g.address : 0};
