@@ -10,6 +10,8 @@
 #include <chrono>
 #include <memory>
 
+#include <weft/detail/require.h>
+
 namespace weft::observe {
 
 /// The defaults are those of CoDel (RFC 8289).

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <weft/detail/require.h>
+
 namespace weft::detail {
 struct hook_access;
 }

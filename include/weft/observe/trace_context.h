@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/require.h>
+
 namespace weft::observe {
 
 /// As in the header traceparent of W3C Trace Context, in the order of its digits.
