@@ -10,6 +10,8 @@
 
 #include <string>
 
+#include <weft/detail/require.h>
+
 namespace weft::observe {
 
 /// Writes the heap profile of the allocator to a file, in the allocator's format: that of jeprof
