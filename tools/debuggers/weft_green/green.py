@@ -351,3 +351,28 @@ def now_ns(all_runtimes):
     if debugger.is_live():
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     return max((one.latest_ns() for one in all_runtimes), default=0)
+
+
+def split_apply(text):
+    """The arguments of `green-thread apply`: ("all" or a list of IDs, the command)."""
+    rest, numbers = text.strip(), []
+    while rest:
+        word, _, after = rest.partition(" ")
+        if word == "all" and not numbers:
+            numbers, rest = "all", after.strip()
+            break
+        if not word.replace(".", "").isdigit():
+            break
+        numbers.append(word)
+        rest = after.strip()
+    if not numbers or not rest:
+        raise debugger.failure("weft: usage: green-thread apply all|ID... COMMAND")
+    return numbers, rest
+
+
+def chosen(numbers):
+    """The records that split_apply's first result names; "all": those that have a stack."""
+    if numbers != "all":
+        return [find(number) for number in numbers]
+    with memory() as mem:
+        return [g for one in runtimes() for g in one.records(mem) if g.is_running or not g.never_ran]

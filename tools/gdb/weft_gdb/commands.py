@@ -87,40 +87,15 @@ Those that have not started are left out by `all`."""
 
     def invoke(self, argument, from_tty):
         self.dont_repeat()
-        numbers, command = split(argument)
+        numbers, command = green.split_apply(argument)
         with selection.kept():
-            for g in chosen(numbers):
+            for g in green.chosen(numbers):
                 print(f"\nGreen thread {g.title[len('green thread '):]}:")
                 try:
                     selection.show(g)
                     gdb.execute(command, from_tty)
                 except gdb.error as error:
                     print(error)
-
-
-def split(argument):
-    """("all" or a list of IDs, the command)."""
-    rest, numbers = argument.strip(), []
-    while rest:
-        word, _, after = rest.partition(" ")
-        if word == "all" and not numbers:
-            numbers, rest = "all", after.strip()
-            break
-        if not word.replace(".", "").isdigit():
-            break
-        numbers.append(word)
-        rest = after.strip()
-    if not numbers or not rest:
-        raise gdb.GdbError("weft: usage: green-thread apply all|ID... COMMAND")
-    return numbers, rest
-
-
-def chosen(numbers):
-    if numbers != "all":
-        return [green.find(number) for number in numbers]
-    with green.memory() as mem:
-        return [g for one in green.runtimes() for g in one.records(mem)
-                if g.is_running or not g.never_ran]
 
 
 class green_thread_deadlock(gdb.Command):

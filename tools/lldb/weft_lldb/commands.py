@@ -72,10 +72,10 @@ def off(numbers):
 
 def apply(rest):
     """Shows them in batches, because lldb keeps the threads until it asks for them again."""
-    numbers, command = split(rest)
+    numbers, command = green.split_apply(rest)
     before = set(selection.shown().by_thread)
     with selection.kept():
-        for g in chosen(numbers):
+        for g in green.chosen(numbers):
             print(f"\nGreen thread {g.title[len('green thread '):]}:")
             try:
                 if len(selection.shown().by_thread) >= selection.SHOWN_MAX:
@@ -88,30 +88,6 @@ def apply(rest):
     added = set(selection.shown().by_thread) - before
     if added:
         selection.hide(added)
-
-
-def split(text):
-    """("all" or a list of IDs, the command)."""
-    rest, numbers = text.strip(), []
-    while rest:
-        word, _, after = rest.partition(" ")
-        if word == "all" and not numbers:
-            numbers, rest = "all", after.strip()
-            break
-        if not word.replace(".", "").isdigit():
-            break
-        numbers.append(word)
-        rest = after.strip()
-    if not numbers or not rest:
-        raise debugger.failure("weft: usage: green-thread apply all|ID... COMMAND")
-    return numbers, rest
-
-
-def chosen(numbers):
-    if numbers != "all":
-        return [green.find(number) for number in numbers]
-    with green.memory() as mem:
-        return [g for one in green.runtimes() for g in one.records(mem) if g.is_running or not g.never_ran]
 
 
 def one(command):
