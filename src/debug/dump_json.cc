@@ -38,24 +38,6 @@ void json_writer::begin(const scheduler& s) noexcept {
                s.idle.ps.count(), s.thread_count.load(relaxed_count), s.idle.ms.count.load(relaxed_count));
 }
 
-namespace {
-
-const char* text(symbol_kind kind) noexcept {
-    switch (kind) {
-        case symbol_kind::program:
-            return "program";
-        case symbol_kind::interface:
-            return "interface";
-        case symbol_kind::runtime:
-            return "runtime";
-        case symbol_kind::glue:
-            return "glue";
-    }
-    return "program";
-}
-
-}  // namespace
-
 void json_writer::print_frame(const void* pc, bool is_return_address, bool is_first) noexcept {
     os::code_place place{};
     const bool is_known = os::find_code(pc, place);

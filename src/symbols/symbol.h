@@ -11,6 +11,20 @@ enum class symbol_kind : char {
     glue = 'g',       // of the C++ library, between a caller and the function object that it calls
 };
 
+[[nodiscard]] constexpr const char* text(symbol_kind kind) noexcept {
+    switch (kind) {
+        case symbol_kind::program:
+            return "program";
+        case symbol_kind::interface:
+            return "interface";
+        case symbol_kind::runtime:
+            return "runtime";
+        case symbol_kind::glue:
+            return "glue";
+    }
+    return "program";
+}
+
 // The texts are valid during the call that passes the symbol.
 struct symbol {
     symbol_kind kind = symbol_kind::program;

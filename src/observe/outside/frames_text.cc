@@ -15,20 +15,6 @@ std::string hexadecimal(uint64_t number) {
     return text;
 }
 
-const char* text_of(symbol_kind kind) noexcept {
-    switch (kind) {
-        case symbol_kind::program:
-            return "program";
-        case symbol_kind::interface:
-            return "interface";
-        case symbol_kind::runtime:
-            return "runtime";
-        case symbol_kind::glue:
-            return "glue";
-    }
-    return "program";
-}
-
 // Consecutive frames of the runtime are held back as a run until it is known what follows. A run
 // at the end is how the runtime has called the program, and left out.
 class frame_lines {
@@ -135,7 +121,7 @@ void add_frames(json_text& j, const chain& frames, code& names) {
             begin();
             j.member("function", one.function);
             if (!one.file.empty()) j.member("file", one.file).member("line", one.line);
-            j.member("inlined", one.inlined).member("kind", text_of(one.kind)).close('}');
+            j.member("inlined", one.inlined).member("kind", weft::detail::text(one.kind)).close('}');
         }
         if (!at.names.empty()) continue;
         begin();
