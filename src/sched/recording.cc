@@ -12,9 +12,9 @@
 #include "os/os.h"
 #include "per_g/labels.h"
 #include "sched/current.h"
-#include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/wait_observer.h"
+#include "sched/watched_bits.h"
 
 namespace weft::detail {
 
@@ -75,20 +75,6 @@ void record_thread(event_ring& ring, const M& m) noexcept {
     ring.add(os::cpu_ticks(), event::pack(event_kind::thread, 0, m.index), tid);
 }
 
-// The bit in all Gs, of which some run. Those that start meanwhile read g_flags.
-void set_bit_in_gs(scheduler& s, bool on) noexcept {
-    freezing.lock();  // pages of dead Gs are not discarded meanwhile
-    s.gs.for_each([&](G& g) {
-        // A switch may see it late.
-        if (on) {
-            g.special.fetch_or(special::traced, release);  // pairs with start_with in spawn.cc
-        } else {
-            g.special.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: see above
-        }
-    });
-    freezing.unlock();
-}
-
 // An M that began before s recorded, and whose thread has begun and not ended.
 M* m_without_ring_locked(scheduler& s) noexcept WEFT_REQUIRES(s.threads_lock) {
     M* m = s.all_ms;
@@ -130,26 +116,13 @@ void give_rings(scheduler& s) noexcept {
     return 0;
 }
 
-void set_flag(scheduler& s, bool on) noexcept {
-    // relaxed: fill_in may see it late
-    if (on) {
-        s.g_flags.fetch_or(special::traced, relaxed);  // relaxed: as above
-    } else {
-        s.g_flags.fetch_and(static_cast<uint16_t>(~special::traced), relaxed);  // relaxed: as above
-    }
-}
-
 void trace_locked(recording& r) noexcept WEFT_REQUIRES(r.changing) {
-    if (r.tracers++ != 0 || r.of == nullptr) return;
-    set_flag(*r.of, true);
-    set_bit_in_gs(*r.of, true);
+    if (r.tracers++ == 0 && r.of != nullptr) set_watched_bit(*r.of, special::traced, true);
 }
 
 void untrace_locked(recording& r) noexcept WEFT_REQUIRES(r.changing) {
     WEFT_ASSERT(r.tracers != 0);
-    if (--r.tracers != 0 || r.of == nullptr) return;
-    set_flag(*r.of, false);
-    set_bit_in_gs(*r.of, false);
+    if (--r.tracers == 0 && r.of != nullptr) set_watched_bit(*r.of, special::traced, false);
 }
 
 // In the child of a fork: a thread that held the lock, or recorded, does not exist there.
@@ -338,10 +311,6 @@ uint64_t runnable_event(const G& g, uint8_t waker, uint64_t by, uint64_t& argume
     argument = by;
     return event::pack(event_kind::ready, waker, g.id);
 }
-
-}  // namespace
-
-namespace {
 
 // Not the next G of m if a deadline or a cancellation has ended the wait of the last one.
 const G* waker_on(const M& m) noexcept { return m.after.what == after_switch::kind::claimed ? nullptr : m.g; }

@@ -10,8 +10,7 @@
 // until its thread ends, because it may be about to write; then another M gets it, with the old
 // events in it.
 //
-// The bit is set and cleared while Gs run and start. A G that starts at the same time takes it from
-// g_flags (fill_in in spawn.cc).
+// The bit is set and cleared while Gs run and start: watched_bits.h.
 //
 // Rejected:
 // - a test of a flag in each switch: two instructions, for ever

@@ -145,7 +145,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     uint16_t kept = special::frozen | special::watched;
     if (g->stack != nullptr) kept |= special::canary;
     g->special.fetch_and(kept, relaxed);                          // relaxed: ours, except for these
-    const uint16_t before = g->special.fetch_or(flags, acquire);  // sees what set_bit_in_gs did
+    const uint16_t before = g->special.fetch_or(flags, acquire);  // sees what set_watched_bit did
     const uint16_t now = g->home->g_flags.load(relaxed);          // relaxed: the line before
     const auto stale = static_cast<uint16_t>((before | flags) & ~now & special::watched);  // its user has ended
     if (stale != 0) g->special.fetch_and(static_cast<uint16_t>(~stale), relaxed);          // relaxed: as above

@@ -15,9 +15,9 @@
 #include "lifecycle/crash.h"
 #include "os/os.h"
 #include "per_g/spawn_resources.h"
-#include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
+#include "sched/watched_bits.h"
 
 namespace weft {
 
@@ -94,10 +94,6 @@ void call_out(M* m, const G& from, unsigned place) noexcept {
     m->hooked.fetch_and(~bit_of(place), release);  // pairs with is_open
 }
 
-}  // namespace
-
-namespace {
-
 void call_in(M* m, const G& to, unsigned place) noexcept {
     hook_place& p = places[place];
     if (p.now.load(relaxed_hint) != phase::active) return;
@@ -164,27 +160,9 @@ void free_hooks_lock() noexcept { changing.reset_after_fork(); }
 
 namespace {
 
-// As set_bit_in_gs in recording.cc.
-void set_hooked(scheduler& s, bool on) noexcept {
-    if (on) {
-        s.g_flags.fetch_or(special::hooked, relaxed);  // relaxed: fill_in may see it late
-    } else {
-        s.g_flags.fetch_and(static_cast<uint16_t>(~special::hooked), relaxed);  // relaxed: as above
-    }
-    freezing.lock();
-    s.gs.for_each([&](G& g) {
-        if (on) {
-            g.special.fetch_or(special::hooked, release);  // pairs with start_with in spawn.cc
-        } else {
-            g.special.fetch_and(static_cast<uint16_t>(~special::hooked), relaxed);  // relaxed: no M has a bit
-        }
-    });
-    freezing.unlock();
-}
-
 void set_hooked_everywhere(bool on) noexcept {
     const auto set = [](void* closure, scheduler& s) noexcept {
-        if (!is_from_before_fork(s)) set_hooked(s, *static_cast<const bool*>(closure));
+        if (!is_from_before_fork(s)) set_watched_bit(s, special::hooked, *static_cast<const bool*>(closure));
         return true;
     };
     visit_schedulers(set, &on);
@@ -286,7 +264,7 @@ void free_place(unsigned place) noexcept {
 
 void hook_scheduler(scheduler& s) noexcept {
     changing.lock();
-    if (any_place_taken()) set_hooked(s, true);
+    if (any_place_taken()) set_watched_bit(s, special::hooked, true);
     changing.unlock();
 }
 
