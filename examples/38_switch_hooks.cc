@@ -13,7 +13,7 @@ using weft::observe::switch_event;
 using weft::observe::switch_hooks;
 
 // Of a library that knows only OS threads: the user that the thread works for.
-thread_local const char* current_user = "nobody";
+thread_local const char* current_user = "none";
 
 int64_t now_ns() {
     timespec now{};
@@ -38,7 +38,7 @@ void enter(void* /*argument*/, const switch_event& event) noexcept {
 }
 
 void leave(void* /*argument*/, const switch_event& event) noexcept {
-    current_user = "nobody";
+    current_user = "none";
     auto* a = static_cast<account*>(event.word);
     if (a != nullptr) a->ran_ns += now_ns() - a->began_ns;
 }
