@@ -27,6 +27,9 @@ from gdb_commands import FOLDER, ROOT, SKIPPED, failures, kernel_core, marks, wi
 
 PACKAGE = os.path.join(ROOT, "tools", "lldb", "weft_lldb")
 EXPECTED = os.path.join(FOLDER, "lldb", "expected.txt")
+# Lines of the source are shown only where the compiler's paths lead to it.
+SETTINGS = ["settings set auto-confirm true", "settings set use-color false", "settings set stop-line-count-before 0",
+            "settings set stop-line-count-after 0"]
 NOT_TRACED = re.compile(r"ptrace|Operation not permitted|failed to launch|could not launch", re.IGNORECASE)
 START = ["breakpoint set --name stop_here", "process launch", "process handle SIGURG --stop false --notify false --pass true"]
 IMPORT = f"command script import {PACKAGE}"
@@ -61,7 +64,7 @@ class lldb:
         """What it prints, by command: a list of (command, text)."""
         source = os.path.join(folder, "commands.lldb")
         with open(source, "w", encoding="utf-8") as file:
-            file.write("".join(f"{command}\n" for command in ["settings set auto-confirm true", "settings set use-color false", *commands]))
+            file.write("".join(f"{command}\n" for command in [*SETTINGS, *commands]))
         options = ["--batch", "--no-lldbinit", "--one-line", f"command source -e false -c false {source}"]
         # PATH: Python looks for its own modules beside the python3 that it finds there, which may be of another version.
         done = subprocess.run([self.program, *options, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
