@@ -360,7 +360,7 @@ def servers(programs, rounds):
         if name == "echo-open-50":
             with_it, without = monitors["weft", "recorder"], monitors["weft", "none"]
             section.add("the monitor meanwhile, for each second", f"{spread(with_it, ' ms')}; without a recorder {spread(without, ' ms')}",
-                        note="it reads from the system how long threads waited for a CPU, every 10 ms")
+                        note="it reads from the system how long threads waited for a CPU, every 50 ms")
         if name == "echo-50":
             count_server(section, programs, clients["echo"], statistics.median(found["weft", "none"]))
     return section
