@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <weft/blocking.h>
+#include <weft/go.h>
 #include <weft/observe/leaks.h>
 
 #include "debug/all_gs.h"
@@ -17,8 +18,8 @@
 #include "observe/profile_maker.h"
 #include "observe/subject.h"
 #include "os/os.h"
+#include "sched/recording.h"
 #include "sched/scheduler.h"
-#include "sched/switch.h"
 
 namespace weft::observe {
 
@@ -61,10 +62,9 @@ leak_check::leak_check(const runtime& of)
 leak_check::~leak_check() = default;
 
 leak_report leak_check::left(std::chrono::nanoseconds patience) const {
-    // Inside blocking() there is no current green thread.
-    const weft::detail::M* m = weft::detail::current_g_m();
-    const scheduler* own_home = m == nullptr ? nullptr : m->home;
-    const uint64_t own_id = m == nullptr ? 0 : m->g->id;
+    // Inside blocking() there is no current green thread. No green thread has the id 0.
+    uint64_t own_id = this_g::id();
+    if (own_id != 0 && weft::detail::recording_of_caller() != state_->of.source()) own_id = 0;
     return blocking([&] {
         leak_report_maker::content c;
         c.what = "left behind";
@@ -75,8 +75,7 @@ leak_report leak_check::left(std::chrono::nanoseconds patience) const {
         const int64_t until_ns = weft::detail::os::monotonic_ns() + patience.count();
         for (;;) {
             left = live_ids(*s);
-            std::erase_if(
-                left, [&](uint64_t id) { return state_->before.count(id) != 0 || (own_home == &*s && id == own_id); });
+            std::erase_if(left, [&](uint64_t id) { return id == own_id || state_->before.count(id) != 0; });
             if (left.empty() || weft::detail::os::monotonic_ns() >= until_ns) break;
             weft::detail::os::sleep_ns(pause_ns);
         }
