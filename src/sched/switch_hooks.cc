@@ -15,6 +15,7 @@
 #include "lifecycle/crash.h"
 #include "os/os.h"
 #include "per_g/spawn_resources.h"
+#include "sched/hook_gate.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 #include "sched/watched_bits.h"
@@ -33,10 +34,8 @@ namespace {
 
 constexpr int64_t nap_ns = 200'000;
 
-enum class phase : uint8_t { vacant, active, closing };
-
 struct hook_place {
-    atomic<phase> now{phase::vacant};  // written under changing
+    hook_gate gate;  // changed under changing
     // Written before the place becomes active.
     atomic<uint64_t> serial{0};
     observe::switch_hooks::function in = nullptr;
@@ -91,17 +90,12 @@ void call_out(M* m, const G& from, unsigned place) noexcept {
         const hook_call calls(m);
         p.out(p.argument, event_of(from, place));
     }
-    m->hooked.fetch_and(~bit_of(place), release);  // pairs with is_open
+    close_call(m->hooked, bit_of(place));
 }
 
 void call_in(M* m, const G& to, unsigned place) noexcept {
-    hook_place& p = places[place];
-    if (p.now.load(relaxed_hint) != phase::active) return;
-    m->hooked.fetch_or(bit_of(place), seq_cst);  // 1, 2
-    if (p.now.load(seq_cst) != phase::active) {
-        m->hooked.fetch_and(~bit_of(place), release);  // as in call_out
-        return;
-    }
+    const hook_place& p = places[place];
+    if (!p.gate.enter(m->hooked, bit_of(place))) return;
     const hook_call calls(m);
     p.in(p.argument, event_of(to, place));
 }
@@ -143,7 +137,7 @@ bool set_hook_word(unsigned place, const hook_words::entry& e) {
     m = current_m();  // read again: g may have been preempted
     const bool in_call = m->g == nullptr;
     if (!in_call) static_cast<void>(enter(m));  // with or without a P, nothing interrupts it
-    if ((m->hooked.load(relaxed_own) & bit_of(place)) != 0) call_out(m, *g, place);
+    if (has_open(m->hooked, bit_of(place))) call_out(m, *g, place);
     const hook_words::entry before = std::exchange(word, e);
     call_in(m, *g, place);
     if (!in_call) leave(m);
@@ -169,12 +163,11 @@ void set_hooked_everywhere(bool on) noexcept {
 }
 
 bool any_place_taken() noexcept {
-    return std::ranges::any_of(
-        places, [](const hook_place& p) { return p.now.load(relaxed) != phase::vacant; });  // relaxed: locked
+    return std::ranges::any_of(places, [](const hook_place& p) { return !p.gate.is_vacant(); });
 }
 
 // Whether an M has had an in of that place without its out.
-bool is_open(unsigned place) noexcept {
+bool is_open_anywhere(unsigned place) noexcept {
     struct question {
         unsigned place;
         bool open;
@@ -184,8 +177,7 @@ bool is_open(unsigned place) noexcept {
         auto& q = *static_cast<question*>(closure);
         if (is_from_before_fork(s)) return true;
         s.threads_lock.lock();
-        for (M* m = s.all_ms; m != nullptr && !q.open; m = m->all_next)
-            q.open = (m->hooked.load(acquire) & bit_of(q.place)) != 0;  // pairs with call_out
+        for (M* m = s.all_ms; m != nullptr && !q.open; m = m->all_next) q.open = is_open(m->hooked, bit_of(q.place));
         s.threads_lock.unlock();
         return !q.open;
     };
@@ -207,7 +199,7 @@ void close_own(unsigned place) noexcept {
     M* m = current_g_m();
     if (m == nullptr) return;
     static_cast<void>(enter(m));  // with or without a P, nothing interrupts it
-    if ((m->hooked.load(relaxed_own) & bit_of(place)) != 0) call_out(m, *m->g, place);
+    if (has_open(m->hooked, bit_of(place))) call_out(m, *m->g, place);
     leave(m);
 }
 
@@ -215,7 +207,7 @@ void close_own(unsigned place) noexcept {
 bool await_outs(unsigned place, int64_t deadline_ns) noexcept {
     for (;;) {
         close_own(place);
-        if (!is_open(place)) return true;
+        if (!is_open_anywhere(place)) return true;
         if (os::monotonic_ns() >= deadline_ns) return false;
         ask_all_to_yield();
         os::sleep_ns(nap_ns);
@@ -231,15 +223,15 @@ uint64_t take_place(observe::switch_hooks::function in,
     changing.lock();
     const bool is_first = !any_place_taken();
     place = 0;
-    while (place < hook_places && places[place].now.load(relaxed_locked) != phase::vacant) ++place;
+    while (place < hook_places && !places[place].gate.is_vacant()) ++place;
     const uint64_t serial = place == hook_places ? 0 : ++last_serial;
     if (serial != 0) {
         hook_place& p = places[place];
         p.in = in;
         p.out = out;
         p.argument = argument;
-        p.serial.store(serial, relaxed);      // relaxed: the next line publishes it
-        p.now.store(phase::active, seq_cst);  // pairs with call_hooks_in
+        p.serial.store(serial, relaxed);  // relaxed: the next line publishes it
+        p.gate.activate();
         if (is_first) set_hooked_everywhere(true);
     }
     changing.unlock();
@@ -248,14 +240,13 @@ uint64_t take_place(observe::switch_hooks::function in,
 
 void close_place(unsigned place) noexcept {
     changing.lock();
-    places[place].now.store(phase::closing, seq_cst);
+    places[place].gate.close();
     changing.unlock();
-    WEFT_FULL_FENCE();
 }
 
 void free_place(unsigned place) noexcept {
     changing.lock();
-    places[place].now.store(phase::vacant, relaxed_locked);
+    places[place].gate.vacate();
     if (!any_place_taken()) set_hooked_everywhere(false);
     changing.unlock();
 }

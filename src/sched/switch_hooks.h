@@ -4,21 +4,8 @@
 // special::hooked. It leads each switch into leave_special and enter_special, so a switch has no
 // instruction more without hooks, as with special::traced (recording.h).
 //
-// M::hooked has a bit for each place whose in was called on that M and whose out was not. Only
-// these outs are called, so calls are balanced whenever hooks come and go:
-//
-//      M enters a G                                remove
-//      1  sets its bit in M::hooked                1  the place becomes closing
-//      2  full fence                               2  full fence
-//      3  place not active: clears the bit,        3  waits until no M has the bit
-//         else calls in                            4  the place is free; the last one clears
-//      4  the G leaves: calls out, clears the bit     special::hooked
-//
-// Either step 3 of the M sees that the place closes, or step 3 of the remover sees the bit. Because
-// Gs keep special::hooked until no M has a bit, no out is lost.
-//
-// Rejected: a count of open calls in each place: all Ms would write to it at each switch
-// Rejected: calls of out by the remover: they belong to another thread
+// hook_gate.h has the protocol by which calls stay balanced while hooks come and go, and M::hooked
+// the bits of it. Gs keep special::hooked until no M has a bit, so no out is lost.
 //
 // Locks:   changing (procs), then freezing.
 // Threads: call_…: m's own, in the runtime; add, remove: any that holds no lock.

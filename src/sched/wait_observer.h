@@ -3,13 +3,13 @@
 // It is told where a recording notes the same (recording.cc), so only of Gs that have the bit
 // special::traced, and programs without a profile execute nothing for it.
 //
-// Ordering: a call counts itself, then reads the observer; clear_wait_observer() removes the
-//           observer, then reads the counts. All four are seq_cst, so one of the two sees the
-//           other.
-// Threads:  set_…, clear_…, begin_tracing, end_tracing: any. tell_…: those of record_….
+// A program sets an observer by observer_of_waits.set(), and removes it by revoke(). Not in the
+// child of a fork, where calls that were under way never end.
+//
+// Threads:  set, revoke, begin_tracing, end_tracing: any. tell_…: those of record_….
 #pragma once
 
-#include "base/atomic.h"
+#include "base/revocable.h"
 
 namespace weft::detail {
 
@@ -31,13 +31,7 @@ protected:
     ~wait_observer() = default;
 };
 
-extern constinit atomic<wait_observer*> observer_of_waits;
-
-// Returns false if there is another one.
-[[nodiscard]] bool set_wait_observer(wait_observer& w) noexcept;
-
-// Waits for calls that are under way. Not in the child of a fork, where these would never end.
-void clear_wait_observer() noexcept;
+extern constinit revocable<wait_observer, 64> observer_of_waits;
 
 // Sets the bit special::traced in all Gs of a runtime, without a ring for events.
 void begin_tracing(recording& r) noexcept;
@@ -48,13 +42,13 @@ void end_tracing(recording& r) noexcept;
 
 // from leaves m, as m->after says.
 inline void tell_wait_begins(const M* m, const G& from) noexcept {
-    if (observer_of_waits.load(relaxed_hint) != nullptr) [[unlikely]]
+    if (observer_of_waits.is_set()) [[unlikely]]
         tell_wait_begins_slow(m, from);
 }
 
 // g becomes runnable. It may also start, or yield.
 inline void tell_wait_ends(const M* m, const G& g) noexcept {
-    if (observer_of_waits.load(relaxed_hint) != nullptr) [[unlikely]]
+    if (observer_of_waits.is_set()) [[unlikely]]
         tell_wait_ends_slow(m, g);
 }
 
