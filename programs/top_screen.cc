@@ -92,7 +92,7 @@ public:
                         total("hand_offs") + "; asked to yield " + total("yield_requests") + ", yielded " +
                         total("preemptions"));
         for (const auto& [field, title] :
-             {std::pair{"latency", "scheduling"}, {"timer_lateness", "timers late"}, {"poll_latency", "poller"}}) {
+             {std::pair{"latency", "scheduling"}, {"timer_lateness", "timers late"}, {"poll_delay", "poll delay"}}) {
             if (!now_[field].is_null()) add_latency(lines, field, title);
         }
         if (!now_["stacks"].is_null()) lines.push_back(stack_line());

@@ -92,7 +92,11 @@ latency_histogram sum_of(const scheduler& s, Counters P::* of) noexcept {
 
 latency_histogram latency_of(const scheduler& s) noexcept { return sum_of(s, &P::latency); }
 
-latency_histogram timer_lateness_of(const scheduler& s) noexcept { return sum_of(s, &P::timer_lateness); }
+latencies latencies_of(const scheduler& s) noexcept {
+    return {.scheduling = latency_of(s),
+            .timer_lateness = sum_of(s, &P::timer_lateness),
+            .poll_delay = sum_of(s, &P::poll_delay)};
+}
 
 std::size_t procs_of(const scheduler& s, proc_snapshot* all, std::size_t count) noexcept {
     for (uint32_t i = 0; i < s.ps.in_use() && i < count; ++i) {
@@ -172,7 +176,7 @@ T of_callers(F&& of, const T& if_none) noexcept {
 
 }  // namespace
 
-latency_histogram timer_lateness_of_caller() noexcept { return of_callers(timer_lateness_of, latency_histogram{}); }
+latencies latencies_of_caller() noexcept { return of_callers(latencies_of, latencies{}); }
 
 }  // namespace detail
 

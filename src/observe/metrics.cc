@@ -85,45 +85,41 @@ void add_latency(std::string& text, std::string_view name, std::string_view help
 
 // procs_of: as weft::stats_of_procs.
 template <typename Procs>
-std::string collect(const stats_snapshot& stats,
-                    const latency_histogram& latency,
-                    const latency_histogram& timer_lateness,
-                    const Procs& procs_of) {
+std::string collect(const stats_snapshot& stats, const weft::detail::latencies& latencies, const Procs& procs_of) {
     std::vector<proc_snapshot> procs(stats.procs);
     procs.resize(std::min(procs.size(), procs_of(procs.data(), procs.size())));
-    return metrics_text(stats, latency, timer_lateness, procs);
+    return metrics_text(stats, latencies, procs);
 }
 
 }  // namespace
 
 std::string metrics_text(const stats_snapshot& stats,
-                         const latency_histogram& latency,
-                         const latency_histogram& timer_lateness,
+                         const weft::detail::latencies& latencies,
                          std::span<const proc_snapshot> procs) {
     std::string text;
     text.reserve(16 * 1024);
     add_stats(text, stats);
     add_procs(text, procs);
     add_latency(text, "weft_scheduling_latency_seconds",
-                "How long green threads were runnable before they ran, a sample", latency);
+                "How long green threads were runnable before they ran, a sample", latencies.scheduling);
     add_latency(text, "weft_timer_lateness_seconds", "How late timers fired, the first of those that fired together",
-                timer_lateness);
+                latencies.timer_lateness);
+    add_latency(text, "weft_poll_delay_seconds", "How long events may have waited at most before they were polled",
+                latencies.poll_delay);
     return text += "# EOF\n";
 }
 
 }  // namespace detail
 
 std::string metrics() {
-    return detail::collect(stats(), scheduling_latency(), weft::detail::timer_lateness_of_caller(),
+    return detail::collect(stats(), weft::detail::latencies_of_caller(),
                            [](proc_snapshot* all, std::size_t n) { return stats_of_procs(all, n); });
 }
 
 std::string metrics(const runtime& of) {
-    latency_histogram timer_lateness;
-    if (const weft::detail::runtime_use s = detail::access::use_of(of)) {
-        timer_lateness = weft::detail::timer_lateness_of(*s);
-    }
-    return detail::collect(of.stats(), of.scheduling_latency(), timer_lateness,
+    weft::detail::latencies latencies;
+    if (const weft::detail::runtime_use s = detail::access::use_of(of)) latencies = weft::detail::latencies_of(*s);
+    return detail::collect(of.stats(), latencies,
                            [&](proc_snapshot* all, std::size_t n) { return of.stats_of_procs(all, n); });
 }
 

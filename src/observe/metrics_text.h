@@ -6,12 +6,13 @@
 
 #include <weft/debug.h>
 
+#include "debug/stats.h"
+
 namespace weft::observe::detail {
 
 // Throws std::bad_alloc.
 [[nodiscard]] std::string metrics_text(const stats_snapshot& stats,
-                                       const latency_histogram& latency,
-                                       const latency_histogram& timer_lateness,
+                                       const weft::detail::latencies& latencies,
                                        std::span<const proc_snapshot> procs);
 
 }  // namespace weft::observe::detail

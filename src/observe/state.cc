@@ -441,8 +441,7 @@ runtime_state read_state(weft::detail::scheduler& s) {
     all.now_ns = weft::detail::os::monotonic_ns();
     all.name = s.name;
     all.stats = weft::detail::stats_of(s);
-    all.latency = weft::detail::latency_of(s);
-    all.timer_lateness = weft::detail::timer_lateness_of(s);
+    all.latencies = weft::detail::latencies_of(s);
     read_procs(s, all);
     read_running(s, all);
     pass(s, all).run();

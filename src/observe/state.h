@@ -21,6 +21,8 @@
 #include <weft/debug.h>
 #include <weft/detail/source_location.h>
 
+#include "debug/stats.h"
+
 namespace weft::detail {
 struct scheduler;
 }
@@ -93,8 +95,7 @@ struct runtime_state {
     int64_t took_ns = 0;  // to find all of this
     std::string name;
     stats_snapshot stats;
-    latency_histogram latency;
-    latency_histogram timer_lateness;
+    weft::detail::latencies latencies;
     stack_state stacks;
     std::vector<proc_state> procs;
     std::vector<running_g> without_p;  // in a blocking call, or retaken

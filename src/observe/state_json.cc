@@ -105,8 +105,9 @@ std::string to_json(const runtime_state& state, std::string_view program, bool m
     j.member("now_ns", state.now_ns).member("took_ns", state.took_ns);
     add_stats(j, state.stats);
     add_procs(j, state);
-    add_histogram(j, "latency", state.latency);
-    add_histogram(j, "timer_lateness", state.timer_lateness);
+    add_histogram(j, "latency", state.latencies.scheduling);
+    add_histogram(j, "timer_lateness", state.latencies.timer_lateness);
+    add_histogram(j, "poll_delay", state.latencies.poll_delay);
     add_stacks(j, state.stacks);
     add_groups(j, state);
     j.close('}');

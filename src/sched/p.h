@@ -142,6 +142,10 @@ struct alignas(2 * cache_line) P {
     // How late timers fired on this P: the first of those that fired together.
     counter timer_lateness[latency_histogram::buckets];
 
+    // How long before a poll that found events the poller was last asked, if no M slept in it: the
+    // longest that an event of that batch may have waited.
+    counter poll_delay[latency_histogram::buckets];
+
     // Schedules so far. Any thread; exact for the owner only.
     [[nodiscard]] uint64_t tick() const noexcept {
         return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed_hint);

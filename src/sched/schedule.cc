@@ -147,12 +147,22 @@ G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
 
 namespace {
 
+// asked_ns: when the poller was asked before it gave these events; 0: unknown, or an M sleeps in it.
+void ready_events(const scheduler& s, M* m, waiter* events, int64_t asked_ns) noexcept {
+    if (asked_ns != 0) {
+        const int64_t delay_ns = std::max(s.io.polled_ns() - asked_ns, int64_t{0});
+        m->p->poll_delay[latency_histogram::bucket_of(static_cast<uint64_t>(delay_ns))].add();
+    }
+    ready_polled(m, events, m->p->now_ns);
+}
+
 // Step 6.
 G* take_polled(scheduler& s, M* m) noexcept {
     if (!s.io.in_use() || s.idle.poller.any()) return nullptr;
+    const int64_t asked_ns = s.io.polled_ns();
     waiter* fetched = s.io.poll(0);
     if (fetched == nullptr) return nullptr;
-    ready_polled(m, fetched, m->p->now_ns);
+    ready_events(s, m, fetched, asked_ns);
     if (G* g = take_high(s, m->p)) return g;
     return pick_local(m->p);
 }
@@ -162,7 +172,8 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
     P* p = m->p;
     static_assert(poll_batch <= run_queue::capacity / 2);
     if (p->queue.size() + poll_batch > run_queue::capacity) return;
-    if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
+    const int64_t asked_ns = s.idle.poller.any() ? 0 : s.io.polled_ns();
+    if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_events(s, m, fetched, asked_ns);
 }
 
 // S2 or S1: the slice of m's P is over.

@@ -1,5 +1,9 @@
 // metrics_test.cc: the text of OpenMetrics. openmetrics_check.py reads it with another parser.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -64,14 +68,51 @@ TEST(Metrics, TellHowLateTimersFire) {
     EXPECT_FALSE(has(text, "\nweft_timer_lateness_seconds_bucket{le=\"0.002097152\"} 4\n")) << text;
 }
 
+TEST(Metrics, TellHowLongEventsWaitForAPoll) {
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    runtime rt({.procs = 1});
+    rt.run([&] {
+        watched_fd watched(ends[0]);
+        const auto round = [&](std::chrono::nanoseconds busy) {
+            wait_group done;
+            done.add(1);
+            go([&] {
+                static_cast<void>(watched.wait(fd_events::readable));
+                char byte = 0;
+                EXPECT_EQ(read(ends[0], &byte, 1), 1);
+                done.done();
+            });
+            yield();  // it waits
+            EXPECT_EQ(write(ends[1], "x", 1), 1);
+            const auto end = std::chrono::steady_clock::now() + busy;
+            while (std::chrono::steady_clock::now() < end) {}  // the only P does not poll
+            done.wait();
+        };
+        round(0ns);
+        round(5ms);
+    });
+    close(ends[0]);
+    close(ends[1]);
+    const std::string text = observe::metrics(rt);
+    const auto count = [&](const std::string& of) {
+        const std::string line = "\nweft_poll_delay_seconds_" + of + " ";
+        const std::size_t at = text.find(line);
+        return at == std::string::npos ? -1 : std::atoi(text.c_str() + at + line.size());
+    };
+    // At least the second round.
+    EXPECT_GT(count("count"), count("bucket{le=\"0.004194304\"}")) << text;
+}
+
 TEST(Metrics, HaveAHistogramOfCumulativeBuckets) {
-    latency_histogram latency;
+    weft::detail::latencies all;
+    latency_histogram& latency = all.scheduling;
     latency.counts[latency_histogram::bucket_of(0)] = 1;
     latency.counts[latency_histogram::bucket_of(1023)] = 2;
     latency.counts[latency_histogram::bucket_of(1024)] = 4;
     latency.counts[latency_histogram::bucket_of(5'000'000)] = 8;
     latency.counts[latency_histogram::buckets - 1] = 16;
-    const std::string text = observe::detail::metrics_text({}, latency, {}, {});
+    const std::string text = observe::detail::metrics_text({}, all, {});
     const std::string name = "weft_scheduling_latency_seconds";
     EXPECT_TRUE(has(text, name + "_bucket{le=\"0.000001024\"} 3\n")) << text;
     EXPECT_TRUE(has(text, name + "_bucket{le=\"0.000002048\"} 7\n")) << text;

@@ -325,7 +325,7 @@ response page::state::metrics_response() const {
     procs.resize(std::min(procs.size(), weft::detail::procs_of(*s, procs.data(), procs.size())));
     response answer;
     answer.type = metrics_type;
-    answer.body = detail::metrics_text(stats, weft::detail::latency_of(*s), weft::detail::timer_lateness_of(*s), procs);
+    answer.body = detail::metrics_text(stats, weft::detail::latencies_of(*s), procs);
     return answer;
 }
 
