@@ -1,4 +1,5 @@
-// debounce.cc: many events in quick succession cause one action, when there was none for a while.
+// debounce.cc: many events in quick succession cause one action, once they have stopped for a
+// while.
 // See: docs/cookbook/debounce.md
 #include <chrono>
 #include <cstdio>

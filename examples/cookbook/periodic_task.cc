@@ -27,7 +27,7 @@ public:
     periodic_task(const periodic_task&) = delete;
     periodic_task& operator=(const periodic_task&) = delete;
 
-    // Waits for a call that is under way. There is none afterwards.
+    // Waits for a call that is under way. No call comes afterwards.
     ~periodic_task() {
         stop_.set();
         loop_.wait();
