@@ -175,7 +175,7 @@ private:
 int main() {
     return weft::main([] {
         server talk(10s);
-        server hasty(100ms);
+        server hasty(250ms);
         client anna(talk.address(), "anna");
         std::printf("anna reads: %s\n", anna.read_line().c_str());
         client ben(talk.address(), "ben");

@@ -21,7 +21,7 @@ std::atomic<bool> too_many_calls = false;
 
 int checksum(int document) {
     if (++calls > 2) too_many_calls = true;  // it has two licences
-    ::usleep(1000);
+    ::usleep(2000);
     --calls;
     return document * 11 % 97;
 }

@@ -168,7 +168,7 @@ private:
 int main() {
     asio::io_context io;
     server talk(io, 10s);
-    server hasty(io, 100ms);
+    server hasty(io, 250ms);
     std::thread runner1([&] { io.run(); });
     std::thread runner2([&] { io.run(); });
     {
