@@ -48,6 +48,7 @@ PAGE = toolchain.ROOT / "docs" / "observing_costs.md"
 
 # The most that is allowed.
 RECORDED_PAIR_NS = 30
+STACK_PAIR_NS = 60  # with a sampled stack
 RECORDED_PAIR_INSTRUCTIONS = 192  # of the limit in budget.py
 OFF_PERCENT = 0.5
 SERVER_LOSS_PERCENT = 2
@@ -206,13 +207,13 @@ def off(programs, _rounds):
 # ---- Recorder and profiler, in the same program.
 
 
-def compare(programs, rounds, workload, p, observers):
+def compare(programs, rounds, workload, p, observers, with_go=True):
     """{(peer, observer): [nanoseconds of CPU time for each operation]}."""
     # Each repetition plays a tenth of the work before, which is not timed.
     n = PINGPONG_N if workload == "pingpong" else YIELD_N
     operations = {peer: 1.1 * count if workload == "pingpong" else count for peer, count in n.items()}
     variants = []
-    peers = [("weft", programs["weft_bench_observed"])] + ([("go", programs.go["bench"])] if programs.go else [])
+    peers = [("weft", programs["weft_bench_observed"])] + ([("go", programs.go["bench"])] if programs.go and with_go else [])
     for peer, program in peers:
         variants += [(peer, observer or "none", program, observer) for observer in (None, *observers)]
     found = {(peer, name): [] for peer, name, _, _ in variants}
@@ -248,6 +249,11 @@ def recorder(programs, rounds):
         section.add(f"{name}, P={p}", spread(added, " ns"), go, f"at most {RECORDED_PAIR_NS} ns", at_most(added, RECORDED_PAIR_NS),
                     f"{number(statistics.median(found['weft', 'none']) / pairs)} ns without; Go "
                     f"{number(statistics.median(found['go', 'none']) / pairs) if programs.go else '–'} ns")
+    # Go's tracer always records stacks, so there is no other figure of Go.
+    found = compare(programs, rounds, "pingpong", 1, ("sampled_stacks", "all_stacks"), with_go=False)
+    for observer, name in (("sampled_stacks", "the stack of one wait in 16"), ("all_stacks", "the stack of each wait")):
+        added = [value / PAIRS_OF["pingpong"] for value in differences(found, "weft", observer)]
+        section.add(f"ping-pong, P=1, {name}", spread(added, " ns"), "as above", f"at most {STACK_PAIR_NS} ns", at_most(added, STACK_PAIR_NS))
     return section
 
 

@@ -42,12 +42,14 @@ enum class event_kind : uint8_t {
     log,          // argument: bytes of the text that follows
     labels,       // G id now has these: key, 0, value, 0 … argument: bytes of the text that follows
     cpu_delay,    // argument: ns for which the thread of M id has waited for a CPU since it began
+    stack,        // where G id waited, whose wait is over. argument: bytes of the text that follows: addresses
     count,        // not a kind
 };
 
 // Whether events of kind text follow.
 [[nodiscard]] constexpr bool has_text(event_kind kind) noexcept {
-    return kind == event_kind::name || kind == event_kind::log || kind == event_kind::labels;
+    return kind == event_kind::name || kind == event_kind::log || kind == event_kind::labels ||
+           kind == event_kind::stack;
 }
 
 enum class event_yield : uint8_t { asked_itself, preempted, had_no_p };

@@ -50,7 +50,7 @@ public:
         const track& g = c.before;
         name_thread(g);
         if (g.now != life::unknown && !g.is_assumed && c.ns > g.since_ns) {
-            slice(green_threads, g.id, g.since_ns, c.ns, name_of(g));
+            slice(green_threads, g.id, g.since_ns, c.ns, name_of(g), g.stack);
             if (g.now == life::running) run_until(c.ns, g, g.p);
         }
         if (c.after == life::running) on_p_since_[g.id] = c.ns;
@@ -125,8 +125,10 @@ private:
         if (p != no_p && since != on_p_since_.end()) slice(processors, p, since->second, ns, title_of(r_, g));
     }
 
-    void slice(int pid, uint64_t tid, int64_t from_ns, int64_t to_ns, const std::string& name) {
-        add(from_ns, "X", pid, tid, ",\"dur\":" + microseconds(to_ns - from_ns) + ",\"name\":" + quoted(name));
+    // stack: 0, or where it waited.
+    void slice(int pid, uint64_t tid, int64_t from_ns, int64_t to_ns, const std::string& name, uint32_t stack = 0) {
+        const std::string more = stack == 0 ? "" : ",\"args\":{\"stack\":" + quoted(r_.texts[stack]) + "}";
+        add(from_ns, "X", pid, tid, ",\"dur\":" + microseconds(to_ns - from_ns) + ",\"name\":" + quoted(name) + more);
     }
 
     void flow(const char* phase, int64_t ns, uint64_t tid, uint64_t id) {

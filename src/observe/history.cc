@@ -113,6 +113,7 @@ private:
         i.is_open = is_open;
         i.labels = g.labels;
         if (i.what == life::waiting) i.reason = g.reason;
+        if (i.what == life::waiting) i.stack = g.stack;
         if (i.what == life::waiting || i.what == life::runnable) i.waker = open_[at].waker;
         if (i.what == life::running) i.p = g.p;
         add(at, i);

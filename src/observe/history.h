@@ -29,6 +29,7 @@ struct interval {
     bool is_open = false;      // it went on when the recording ended
     uint32_t p = no_p;         // running
     uint32_t labels = 0;       // an index of recorded::texts
+    uint32_t stack = 0;        // waiting: where; as labels; 0: unknown
     std::size_t waker = no_g;  // waiting, runnable: an index of history::gs; no_g: a timer, the poller, a plain thread
 
     [[nodiscard]] int64_t ns() const noexcept { return to_ns - from_ns; }

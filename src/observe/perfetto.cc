@@ -69,7 +69,13 @@ constexpr int never_merged = 2;
 constexpr int merged_by_key = 3;
 }  // namespace descriptor
 
+namespace debug_annotation {
+constexpr uint32_t string_value = 6;
+constexpr uint32_t name = 10;
+}  // namespace debug_annotation
+
 namespace track_event {
+constexpr uint32_t debug_annotations = 4;
 constexpr uint32_t type = 9;
 constexpr uint32_t name_iid = 10;
 constexpr uint32_t track_uuid = 11;
@@ -131,7 +137,7 @@ public:
         const uint64_t own = track_of(g);
         const bool is_shown = g.now != life::unknown && !g.is_assumed;
         if (is_shown && g.now == life::running) end_on_p(c.ns, g.p, g);
-        if (is_shown && g.now != life::running) end(own, c.ns);
+        if (is_shown && g.now != life::running) end(own, c.ns, g.stack);
         const int before = is_shown && g.now == life::runnable ? 1 : 0;
         count_runnable(c.ns, (c.after == life::runnable ? 1 : 0) - before);
         if (c.after == life::running) {
@@ -332,10 +338,15 @@ private:
         }
     }
 
-    void end(uint64_t on, int64_t ns) {
+    // stack: 0, or where it waited: an argument of the slice.
+    void end(uint64_t on, int64_t ns, uint32_t stack = 0) {
         event(ns, [&](pbf_writer& e) {
             e.add_enum(track_event::type, track_event::end);
             e.add_uint64(track_event::track_uuid, on);
+            if (stack == 0) return;
+            pbf_writer annotation(e, track_event::debug_annotations);
+            annotation.add_string(debug_annotation::name, "stack");
+            annotation.add_string(debug_annotation::string_value, r_.texts[stack]);
         });
     }
 

@@ -14,6 +14,7 @@
 #include "observe/recorded.h"
 #include "observe/recording_file.h"
 #include "observe/session.h"
+#include "observe/stack_texts.h"
 #include "observe/summary.h"
 #include "sched/recording.h"
 #include "sched/scheduler.h"
@@ -107,6 +108,7 @@ detail::session::session(std::shared_ptr<weft::detail::recording> of, const reco
         if (error == ENOMEM) throw std::bad_alloc();
         throw std::system_error(error, std::generic_category(), "weft: cannot record");
     }
+    if (options.stack_every != 0) weft::detail::record_stacks(*source, options.stack_every);
     try {
         at_begin = detail::live_gs(*source);
         at_begin.shrink_to_fit();
@@ -150,6 +152,7 @@ std::shared_ptr<const detail::recorded> detail::session::snapshot(std::chrono::n
     add_gs(*r, at_begin);
     find_first_labels(*r, living);
     add_names(*r);
+    detail::stack_texts().name(*r);
     r->began_ns = r->steps.empty() ? end.monotonic_ns : r->steps.front().ns;
     // Events go on while they are copied.
     r->ended_ns = r->steps.empty() ? end.monotonic_ns : (std::max)(end.monotonic_ns, r->steps.back().ns);

@@ -130,7 +130,7 @@ void file_writer::add_g(const recorded& names, const known_g& g) {
     put(bytes, g.id);
     put(bytes, place_number(names, g.site));
     put(bytes, g.name == 0 ? 0 : text(names.texts[g.name]));
-    put(bytes, g.labels == 0 ? 0 : labels(names.texts[g.labels]));
+    put(bytes, g.labels == 0 ? 0 : repeated(names.texts[g.labels]));
     add_block(block::g, bytes);
 }
 
@@ -149,11 +149,10 @@ uint64_t file_writer::text(const std::string& text) {
     return texts_;
 }
 
-// Many green threads have the same ones.
-uint64_t file_writer::labels(const std::string& all) {
+uint64_t file_writer::repeated(const std::string& all) {
     constexpr std::size_t most = 10'000;
-    if (labels_.size() >= most) labels_.clear();
-    uint64_t& number = labels_[all];
+    if (repeated_.size() >= most) repeated_.clear();
+    uint64_t& number = repeated_[all];
     if (number == 0) number = text(all);
     return number;
 }
@@ -186,7 +185,8 @@ uint64_t file_writer::place_number(const recorded& names, uint64_t key) {
 }
 
 uint64_t file_writer::argument_of(const recorded& names, const step& s) {
-    if (s.kind == event_kind::labels) return s.text == 0 ? 0 : labels(names.texts[s.text]);
+    if (s.kind == event_kind::labels || s.kind == event_kind::stack)
+        return s.text == 0 ? 0 : repeated(names.texts[s.text]);
     if (has_text(s.kind)) return s.text == 0 ? 0 : text(names.texts[s.text]);
     if (has_literal(s.kind)) return literal(names, s.argument);
     if (s.kind == event_kind::spawn) return place_number(names, s.argument);

@@ -23,8 +23,8 @@
 //               zigzag: ns, [zigzag: id], [zigzag: argument], [detail: 1 byte]
 //
 // Numbers are defined before they are used. 0 is "none" for texts and places. The argument of name,
-// labels and log is a text, of spawn a place, of region and counter a literal. Labels are one text:
-// key, 0, value, 0 …
+// labels, log and stack is a text, of spawn a place, of region and counter a literal. Labels are one
+// text: key, 0, value, 0 … A stack is one text: a line for each function, innermost first.
 //
 // See: docs/recording.md
 #pragma once
@@ -66,7 +66,7 @@ private:
     uint64_t literal(const recorded& names, uint64_t key);
     uint64_t place_number(const recorded& names, uint64_t key);
     uint64_t text(const std::string& text);
-    uint64_t labels(const std::string& text);
+    uint64_t repeated(const std::string& text);  // one that many events have: labels, a stack
     uint64_t argument_of(const recorded& names, const step& s);
 
     output to_;
@@ -75,7 +75,7 @@ private:
     uint64_t texts_ = 0;
     std::unordered_map<uint64_t, uint64_t> literals_;
     std::unordered_map<uint64_t, uint64_t> places_;
-    std::unordered_map<std::string, uint64_t> labels_;  // texts of the last ones
+    std::unordered_map<std::string, uint64_t> repeated_;  // texts of the last ones
 };
 
 void write_file(const recorded& r, const std::string& path, output::mode how = output::mode::replace);

@@ -15,6 +15,7 @@
 #include "observe/own_thread.h"
 #include "observe/recording_file.h"
 #include "observe/session.h"
+#include "observe/stack_texts.h"
 
 namespace weft::observe {
 
@@ -155,6 +156,7 @@ struct stream::state {
         detail::decoder d(names, clock, 0);
         names.steps = d.steps_of(buffer, number, now);
         add_names(names);
+        stacks.name(names);
         const detail::recorded_ring& in_file = r.in_file;
         const bool is_known = r.is_in_file && now.m == in_file.m && now.tid == in_file.tid &&
                               now.is_outside == in_file.is_outside && now.lost == in_file.lost;
@@ -180,6 +182,7 @@ struct stream::state {
     const detail::instant began;
     std::vector<ring_state> rings;
     std::vector<event> buffer;
+    detail::stack_texts stacks;
     std::exception_ptr error;
     std::atomic<uint64_t> written{0};
     std::atomic<uint64_t> losses{0};

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t delays_shown = 10;
 constexpr std::size_t ps_shown = 4;     // of those that ran others during a delay
 constexpr std::size_t rows_shown = 30;  // of a table
+constexpr std::size_t stacks_shown = 10;
 
 double as_double(int64_t ns) noexcept { return static_cast<double>(ns); }
 
@@ -146,6 +147,7 @@ public:
         add_gs();
         add_labels();
         add_waits();
+        add_stacks();
         add_delays();
         add_regions();
         return std::move(text_);
@@ -271,6 +273,33 @@ private:
                    duration_text(group->longest_ns)});
         }
         text_ += "\nWaits\n" + t.text(rows_shown);
+    }
+
+    // Where green threads waited, of those waits that were recorded with a stack.
+    void add_stacks() {
+        std::map<std::string, group_of_waits> groups;
+        for (const g_history& g : h_.gs) {
+            for (const interval& i : g.intervals) {
+                if (i.stack == 0) continue;
+                group_of_waits& group = groups[text_of(i) + '\n' + r_.texts[i.stack]];
+                ++group.count;
+                group.ns += as_double(i.ns());
+                group.longest_ns = (std::max)(group.longest_ns, i.ns());
+            }
+        }
+        if (groups.empty()) return;
+        text_ += "\nWhere they waited: waits that were recorded with a stack, the longest in all first\n";
+        std::size_t shown = 0;
+        for (const auto& [key, group] : sorted(groups, [](const group_of_waits& g) { return g.ns; })) {
+            if (shown++ == stacks_shown) {
+                text_ += "  … and " + std::to_string(groups.size() - stacks_shown) + " more\n";
+                break;
+            }
+            text_ += "  " + padded(duration_text(group->ns), 9) + " in " + std::to_string(group->count) +
+                     " waits, the longest " + duration_text(group->longest_ns) + ": ";
+            for (const char c : key) text_ += c == '\n' ? std::string("\n               ") : std::string(1, c);
+            text_ += "\n";
+        }
     }
 
     void add_delays() {

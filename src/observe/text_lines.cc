@@ -52,6 +52,8 @@ public:
         if (c.before.now != life::unknown && !c.before.is_assumed) {
             line += std::string(", after ") + std::to_string(c.ns - c.before.since_ns) + " ns";
         }
+        if (c.before.now == life::waiting && c.before.stack != 0)
+            line += ", waited in " + stack_in_one_line(r_, c.before.stack);
         add(c.ns, c.thread, line);
     }
 

@@ -51,6 +51,8 @@ private:
                 return;
             case event_kind::labels:
                 return relabel(s);
+            case event_kind::stack:
+                return wait_in(s);
             case event_kind::cpu_delay:
                 return delay(s);
             case event_kind::region:
@@ -105,6 +107,7 @@ private:
         g.p = c.p;
         g.thread = c.thread;
         if (c.after == life::running) g.flow = 0;
+        g.stack = 0;
     }
 
     void spawn(const step& s) {
@@ -188,6 +191,11 @@ private:
         g.labels = s.text;
     }
 
+    void wait_in(const step& s) {
+        track& g = track_of(s.id, life::waiting);
+        if (g.now == life::waiting) g.stack = s.text;
+    }
+
     // The first one of a thread tells nothing.
     void delay(const step& s) {
         const auto [found, is_first] = delays_.try_emplace(s.id, s.argument);
@@ -261,6 +269,18 @@ std::string place_of(const place& where) {
 
 std::string place_of(const weft::source_location& where) {
     return place_of(place{where.file_name(), {}, where.line()});
+}
+
+std::string stack_in_one_line(const recorded& r, uint32_t stack) {
+    std::string text;
+    for (const char c : r.texts[stack]) {
+        if (c == '\n') {
+            text += ", called by ";
+        } else {
+            text += c;
+        }
+    }
+    return text;
 }
 
 std::string labels_text(const recorded& r, uint32_t labels) {

@@ -45,6 +45,7 @@ struct track {
     uint32_t thread = 0;
     int64_t since_ns = 0;
     uint64_t flow = 0;       // of the wake-up that made it runnable; 0: none
+    uint32_t stack = 0;      // waiting: where; an index of recorded::texts; 0: unknown
     int64_t unwoken_ns = 0;  // when it ran although it seemed to wait; 0: it did not
 };
 
@@ -97,6 +98,9 @@ void replay(const recorded& r, teller& to);
 
 // "user=anna, request=17". Empty: none.
 [[nodiscard]] std::string labels_text(const recorded& r, uint32_t labels);
+
+// "load at cache.cc:12, called by serve at server.cc:40".
+[[nodiscard]] std::string stack_in_one_line(const recorded& r, uint32_t stack);
 
 // Calls f(key, value) for each label of a text.
 template <typename F>

@@ -227,7 +227,7 @@ void check(const wait_profile_options& options) {
 
 template <typename State>
 std::unique_ptr<State> begun(std::unique_ptr<State> made) {
-    if (!weft::detail::observer_of_waits.set(*made))
+    if (!weft::detail::set_wait_observer(*made))
         throw std::system_error(std::make_error_code(std::errc::device_or_resource_busy),
                                 "weft: a wait profile is being taken already; destroy that wait_profiler first");
     weft::detail::begin_tracing(*made->source);
@@ -253,7 +253,7 @@ wait_profiler::~wait_profiler() {
         return;
     }
     weft::detail::end_tracing(*state_->source);
-    weft::detail::observer_of_waits.revoke();
+    weft::detail::clear_wait_observer();
 }
 
 profile wait_profiler::block() const {

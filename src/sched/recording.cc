@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/assert.h"
+#include "lifecycle/crash.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
 #include "per_g/labels.h"
@@ -24,6 +25,7 @@ constexpr uint64_t without_p = 0xffffffff;  // no_p of observe/timeline.h
 constexpr uint64_t events_least = 256;
 constexpr uint64_t events_most = uint64_t{1} << 26;
 constexpr std::size_t labels_most = 256;  // bytes
+constexpr int stack_most = 32;            // addresses
 
 std::size_t whole_pages(std::size_t bytes) noexcept {
     const std::size_t page = os::page_size();
@@ -157,7 +159,18 @@ void end_recording(recording& r) noexcept {
     r.changing.lock();
     WEFT_ASSERT(r.consumers != 0);
     untrace_locked(r);
-    if (--r.consumers == 0) r.on.store(false, relaxed);  // relaxed: events that come later do no harm
+    if (--r.consumers == 0) {
+        r.on.store(false, relaxed);  // relaxed: events that come later do no harm
+        if (r.stack_every.exchange(0, relaxed) != 0) unwatch_waits();
+    }
+    r.changing.unlock();
+}
+
+void record_stacks(recording& r, uint32_t every) noexcept {
+    r.changing.lock();
+    const uint32_t now = r.stack_every.load(relaxed_locked);
+    if (now == 0) watch_waits();
+    if (now == 0 || every < now) r.stack_every.store(every, relaxed);  // relaxed: a number
     r.changing.unlock();
 }
 
@@ -426,6 +439,32 @@ void record_runnable_outside(const G& g) noexcept {
         if (is_described_start(g)) describe_start(ring, g);
         ring.add(os::cpu_ticks(), what, argument);
     });
+}
+
+namespace {
+
+// One in `every`, at random. Ticks may be multiples of a number, so their low bits are no draw.
+bool is_drawn(uint64_t ticks, uint32_t every) noexcept {
+    const uint64_t mixed = ticks * 0x9e3779b97f4a7c15 >> 32;
+    return mixed * every >> 32 == 0;
+}
+
+}  // namespace
+
+void record_stack(const M* m, const G& g) noexcept {
+    recording& r = *g.home->record;
+    const uint32_t every = r.stack_every.load(relaxed_hint);
+    const uint64_t ticks = os::cpu_ticks();
+    if (every == 0 || !is_drawn(ticks, every)) return;
+    const void* pcs[stack_most];
+    const int count = read_frames(g.context.pc, g.context.fp, g.context.sp, *g.stack, pcs, stack_most);
+    const std::size_t size = static_cast<std::size_t>(count) * sizeof(pcs[0]);
+    const auto add = [&](event_ring& ring) {
+        ring.add(ticks, event::pack(event_kind::stack, 0, g.id), size);
+        add_text(ring, {reinterpret_cast<const char*>(pcs), size});
+    };
+    if (m == nullptr) return add_outside(r, add);
+    if (event_ring* ring = m->events.load(acquire)) add(*ring);  // sees what attach wrote
 }
 
 }  // namespace weft::detail

@@ -57,7 +57,8 @@ struct recording {
     uint32_t consumers WEFT_GUARDED_BY(changing) = 0;
     uint32_t tracers WEFT_GUARDED_BY(changing) = 0;  // these, and profiles of waits
 
-    atomic<bool> on{false};  // written under it
+    atomic<bool> on{false};           // written under it
+    atomic<uint32_t> stack_every{0};  // one in so many waits is recorded with its stack; 0: none. Written under it
 
     ranked_lock<lock_rank::leaf> lock;
     uint64_t capacity WEFT_GUARDED_BY(lock) = 0;  // events of a ring
@@ -72,6 +73,10 @@ struct recording {
 // first to begin; else as many as the others have. Returns 0 or an errno value.
 [[nodiscard]] int begin_recording(recording& r, uint64_t events_per_thread) noexcept;
 void end_recording(recording& r) noexcept;
+
+// Records one in `every` waits with the stack of its G, until recording ends. If consumers want
+// different numbers, the least counts.
+void record_stacks(recording& r, uint32_t every) noexcept;
 
 // Of the caller's scheduler, or of the default one, which is made if it does not exist. Throws as
 // pin_default_scheduler.
@@ -101,6 +106,9 @@ void end_recording_of(M* m) noexcept;
 void record_switch(M* m, const G& from, const G& to) noexcept;
 void record_leave(M* m, const G& from) noexcept;
 void record_run(M* m, const G& to) noexcept;
+
+// The wait of g is over: perhaps its stack, before record_runnable. m: as for wait_observer::ends.
+[[gnu::cold]] void record_stack(const M* m, const G& g) noexcept;
 
 // g was made runnable by m: it starts, or its wait is over.
 void record_runnable(M* m, const G& g) noexcept;

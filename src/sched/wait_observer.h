@@ -1,12 +1,11 @@
-// wait_observer.h: tells a profile when waits of green threads begin and end.
+// wait_observer.h: tells a profile when waits of green threads begin and end, and a recording where
+// they were.
 //
-// It is told where a recording notes the same (recording.cc), so only of Gs that have the bit
+// Both are told where a recording notes the same (recording.cc), so only of Gs that have the bit
 // special::traced, and programs without a profile execute nothing for it.
 //
-// A program sets an observer by observer_of_waits.set(), and removes it by revoke(). Not in the
-// child of a fork, where calls that were under way never end.
-//
-// Threads:  set, revoke, begin_tracing, end_tracing: any. tell_…: those of record_….
+// Threads:  set_…, clear_…, watch_…, unwatch_…, begin_tracing, end_tracing: any. tell_…: those of
+//           record_….
 #pragma once
 
 #include "base/revocable.h"
@@ -31,7 +30,19 @@ protected:
     ~wait_observer() = default;
 };
 
-extern constinit revocable<wait_observer, 64> observer_of_waits;
+// The observer, and recordings with stacks.
+extern constinit atomic<uint32_t> watchers_of_waits;
+
+// relaxed: waits may see it late.
+inline void watch_waits() noexcept { watchers_of_waits.fetch_add(1, relaxed); }
+
+inline void unwatch_waits() noexcept { watchers_of_waits.fetch_sub(1, relaxed); }
+
+// Returns false if there is another one.
+[[nodiscard]] bool set_wait_observer(wait_observer& w) noexcept;
+
+// Waits for calls that are under way. Not in the child of a fork, where these never end.
+void clear_wait_observer() noexcept;
 
 // Sets the bit special::traced in all Gs of a runtime, without a ring for events.
 void begin_tracing(recording& r) noexcept;
@@ -42,13 +53,13 @@ void end_tracing(recording& r) noexcept;
 
 // from leaves m, as m->after says.
 inline void tell_wait_begins(const M* m, const G& from) noexcept {
-    if (observer_of_waits.is_set()) [[unlikely]]
+    if (watchers_of_waits.load(relaxed_hint) != 0) [[unlikely]]
         tell_wait_begins_slow(m, from);
 }
 
 // g becomes runnable. It may also start, or yield.
 inline void tell_wait_ends(const M* m, const G& g) noexcept {
-    if (observer_of_waits.is_set()) [[unlikely]]
+    if (watchers_of_waits.load(relaxed_hint) != 0) [[unlikely]]
         tell_wait_ends_slow(m, g);
 }
 

@@ -436,7 +436,7 @@ TEST_F(Recorder, WritesFilesForOtherPrograms) {
     const char* to = std::getenv("WEFT_TEST_RECORDING");
     const std::string base = to != nullptr ? to : path("recording");
     runtime rt({.procs = 2});
-    const recorder r(rt, {.bytes_per_thread = std::size_t{24} << 20});
+    const recorder r(rt, {.bytes_per_thread = std::size_t{24} << 20, .stack_every = 7});
     std::atomic<bool> over{false};
     keep_busy(rt, over);
     rt.run([] {

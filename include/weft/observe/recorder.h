@@ -41,6 +41,11 @@ struct recorder_options {
     /// Snapshots, and files of triggers, have only what these do: recording::only(). Streams have
     /// everything.
     green_thread_filter only = {};
+
+    /// One in so many waits, chosen at random, is recorded with the stack of the green thread: 1:
+    /// all, 0: none. Needs frame pointers. If recorders of one runtime differ, the least number
+    /// counts for all, until the last of them ends.
+    uint32_t stack_every = 0;
 };
 
 namespace detail {
