@@ -23,8 +23,8 @@
 //               zigzag: ns, [zigzag: id], [zigzag: argument], [detail: 1 byte]
 //
 // Numbers are defined before they are used. 0 is "none" for texts and places. The argument of name,
-// labels, log and stack is a text, of spawn a place, of region and counter a literal. Labels are one
-// text: key, 0, value, 0 … A stack is one text: a line for each function, innermost first.
+// labels, log and stack is a text, of spawn a place, of region and counter a literal. Labels are
+// one text: key, 0, value, 0 … A stack is one text: a line for each function, innermost first.
 //
 // See: docs/recording.md
 #pragma once

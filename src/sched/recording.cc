@@ -161,7 +161,7 @@ void end_recording(recording& r) noexcept {
     untrace_locked(r);
     if (--r.consumers == 0) {
         r.on.store(false, relaxed);  // relaxed: events that come later do no harm
-        if (r.stack_every.exchange(0, relaxed) != 0) unwatch_waits();
+        if (r.stack_every.exchange(0, relaxed_locked) != 0) unwatch_waits();
     }
     r.changing.unlock();
 }

@@ -147,7 +147,8 @@ G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
 
 namespace {
 
-// asked_ns: when the poller was asked before it gave these events; 0: unknown, or an M sleeps in it.
+// asked_ns: when the poller was asked before it gave these events; 0: unknown, or an M sleeps in
+// it.
 void ready_events(const scheduler& s, M* m, waiter* events, int64_t asked_ns) noexcept {
     if (asked_ns != 0) {
         const int64_t delay_ns = std::max(s.io.polled_ns() - asked_ns, int64_t{0});

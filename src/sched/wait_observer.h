@@ -33,10 +33,10 @@ protected:
 // The observer, and recordings with stacks.
 extern constinit atomic<uint32_t> watchers_of_waits;
 
-// relaxed: waits may see it late.
-inline void watch_waits() noexcept { watchers_of_waits.fetch_add(1, relaxed); }
+// Waits may see it late.
+inline void watch_waits() noexcept { watchers_of_waits.fetch_add(1, relaxed); }  // relaxed: see above
 
-inline void unwatch_waits() noexcept { watchers_of_waits.fetch_sub(1, relaxed); }
+inline void unwatch_waits() noexcept { watchers_of_waits.fetch_sub(1, relaxed); }  // relaxed: see above
 
 // Returns false if there is another one.
 [[nodiscard]] bool set_wait_observer(wait_observer& w) noexcept;
