@@ -127,8 +127,8 @@ std::shared_ptr<const detail::recorded> detail::session::snapshot(std::chrono::n
     uint64_t from_ticks = began.ticks;
     const int64_t spanned_ns = end.monotonic_ns - began.monotonic_ns;
     if (window.count() < spanned_ns && spanned_ns > 0) {
-        const double part =
-            static_cast<double>((std::max)(window.count(), std::int64_t{0})) / static_cast<double>(spanned_ns);
+        const double part = static_cast<double>((std::max)(window, std::chrono::nanoseconds(0)).count()) /
+                            static_cast<double>(spanned_ns);
         from_ticks = end.ticks - static_cast<uint64_t>(part * static_cast<double>(end.ticks - from_ticks));
     }
     std::vector<ring_copy> copies;

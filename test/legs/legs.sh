@@ -233,7 +233,7 @@ quickly_compiled=-DWEFT_TEST_OPTIMIZATION=-O0
 # include fails.
 leg_libcxx() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
-    local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument 01_hello 02_ping_pong)
+    local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument weft_components 01_hello 02_ping_pong)
     is_full || options+=(-DWEFT_TEST_TOGETHER=OFF)
     if is_full; then
         options+=("$quickly_compiled")
