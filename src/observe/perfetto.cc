@@ -183,10 +183,11 @@ public:
 
     void counter(int64_t ns, uint32_t /*thread*/, const char* name, double value) override {
         const auto [found, is_new] = counters_.try_emplace(name, first_counter + counters_.size());
-        if (is_new) describe_counter(found->second, name);
+        const uint64_t on = found->second;
+        if (is_new) describe_counter(on, name);
         event(ns, [&](pbf_writer& e) {
             e.add_enum(track_event::type, track_event::counter);
-            e.add_uint64(track_event::track_uuid, found->second);
+            e.add_uint64(track_event::track_uuid, on);
             e.add_double(track_event::double_counter_value, value);
         });
     }
@@ -372,16 +373,17 @@ private:
 
     uint32_t name_iid(const std::string& name) {
         const auto [found, is_new] = names_.try_emplace(name, static_cast<uint32_t>(names_.size() + 1));
+        const uint32_t number = found->second;
         if (is_new) {
             add_packet([&](pbf_writer& p) {
                 p.add_uint32(packet::sequence_flags, needs_state);
                 pbf_writer data(p, packet::interned_data);
                 pbf_writer entry(data, 2);
-                entry.add_uint64(1, found->second);
+                entry.add_uint64(1, number);
                 entry.add_string(2, name);
             });
         }
-        return found->second;
+        return number;
     }
 
     // ---- Tracks.
