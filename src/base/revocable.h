@@ -46,6 +46,7 @@ public:
     // Calls use(T&) if there is an object. which: spreads the callers over the counts.
     template <typename Use>
     void call(uint32_t which, Use use) noexcept {
+        if (!is_set()) return;
         atomic<uint32_t>& count = under_way_[which % Stripes].count;
         count.fetch_add(1, seq_cst);                          // C1
         if (T* object = object_.load(seq_cst)) use(*object);  // C2, C3
