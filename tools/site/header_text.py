@@ -88,7 +88,7 @@ class header:
                 label = found.group(1)
             elif label and not line.startswith(" "):
                 label = None
-            if label == "Threads" or re.match(r"[A-Z][a-z]+: {2,}", line):  # aligned, which is no drawing
+            if label == "Threads" or (label is None and re.match(r"[A-Z][a-z]+: {2,}", line)):  # aligned, which is no drawing
                 kept += [""] if line[:1].isalpha() else []
                 kept.append(re.sub(r"^(\w+): +", r"\1: ", line.strip()))
             elif label is None and not line.startswith("Written by tools/"):
