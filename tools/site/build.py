@@ -77,6 +77,7 @@ class site:
             if heading:
                 level, name = len(heading.group(1)), heading.group(2)
                 if level == 2:
+                    top = name
                     section = next((s[name] for s in self.nav if name in s), None)
                     if section is None:
                         section = []
@@ -98,7 +99,7 @@ class site:
                     for found in sorted(glob.glob(os.path.join(ROOT, "docs", pattern))):
                         path = os.path.relpath(found, ROOT)
                         if path not in self.pages:
-                            self.add(place, path, "" if path.endswith("README.md") else title(path))
+                            self.add(place, path, "" if path.endswith("README.md") else title(path).removeprefix(f"{top} "))
             elif line == "<!-- api -->":
                 place += self.reference.nav()
         self.nav[-1][list(self.nav[-1])[0]].append({"All pages": "contents.md"})
