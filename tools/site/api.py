@@ -70,6 +70,12 @@ class reference:
                 self.read_compound(xml.parse(os.path.join(folder, item.get("refid") + ".xml")).getroot()[0])
         classes = {e.qualified(): e for all_ in self.entries.values() for e in all_ if e.kind == "class"}
         for path, all_ in self.entries.items():
+            for alias in [e for e in all_ if e.kind == "typedef" and self.headers[path].opening(e.line) != e.line]:
+                named = [e for e in all_ if e.line == self.headers[path].opening(alias.line)]
+                for e in named:  # C: the structure goes by the name of its type
+                    e.name = alias.name
+                if named:
+                    all_.remove(alias)
             for e in [e for e in all_ if e.kind == "class" and e.space in classes]:
                 classes[e.space].members.append(e)
                 e.within = classes[e.space]
@@ -102,7 +108,7 @@ class reference:
             if path is None or member.get("prot") in ("private", "protected") or self.is_internal(member, path, line):
                 continue
             e = entry("function" if kind == "friend" else kind, member.findtext("name") or "", path, line, within, space)
-            if self.headers[path].is_forward(line) or (within and self.headers[path].is_unusable(line, kind)):
+            if self.headers[path].is_forward(line) or self.headers[path].is_unusable(line, kind):
                 continue
             into = within.members if within else self.entries[path]
             if all((m.line, m.name) != (e.line, e.name) for m in into):

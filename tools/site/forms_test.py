@@ -46,6 +46,10 @@ public:
 private:
     class inner {};
 };
+
+typedef struct c_thing {
+    int a;
+} c_thing_t;
 """
 
 
@@ -90,6 +94,12 @@ class Forms(unittest.TestCase):
         self.assertFalse(header.is_unusable(self.line("thing()"), "function"))
         self.assertTrue(header.is_private(self.line("class inner")))
         self.assertFalse(header.is_private(self.line("class thing")))
+
+    def test_c(self):
+        header = header_text.header(HEADER)
+        begin = self.line("struct c_thing")
+        self.assertEqual(header.opening(self.line("} c_thing_t")), begin)
+        self.assertEqual(header.block(begin), "typedef struct c_thing {\n    int a;\n} c_thing_t;")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import textwrap
 LABEL = re.compile(r"^(Invariants|Ordering|Locks|Protocol|Who|Threads|See):")
 MACRO = re.compile(r"\s*\b(?:WEFT_(?!LEAKS)[A-Z_]+(?:\((?:[^()]|\([^()]*\))*\))?|RUN_NOEXCEPT|RUN_INT_ENUM)")
 CODE = re.compile(r"(?<![\w`:])("
+                  r"(?:\w+::)+\w+\(\{[^{}()]*\}[^{}()]*\)"  # a::b({.c = d}, e)
+                  r"|"
                   r"(?:[A-Za-z_]\w*::)+~?\w+(?:<[^<>\s]{1,30}>)?(?:\(\))?"  # a::b, a::b<c>()
                   r"|[A-Za-z_]\w*<[A-Za-z_][^<>\n]{0,30}>(?:::\w+)*\*?(?:\(\))?"  # a<b>
                   r"|[A-Za-z_]\w*\((?:[\w:, ]{0,24})\)(?<!\(s\))"  # a(), a(b)
@@ -36,7 +38,7 @@ def markdown(lines):
     def flush():
         if not block:
             return
-        if all(line.startswith("    ") for line in block) or any(DRAWN.search(line) for line in block):
+        if all(line.startswith("  ") for line in block) or any(DRAWN.search(line) for line in block):
             indent = min(len(line) - len(line.lstrip()) for line in block)
             out.extend(["```cpp", *(line[indent:] for line in block), "```", ""])
         else:
@@ -56,8 +58,8 @@ def markdown(lines):
         block.clear()
 
     for line in lines:
-        indented = line.startswith("    ")
-        if line.strip() == "" or (block and indented != block[0].startswith("    ") and not any(re.match(r"\s*(-|\d\.) ", b) for b in block)):
+        indented = line.startswith("  ")
+        if line.strip() == "" or (block and indented != block[0].startswith("  ") and not any(re.match(r"\s*(-|\d\.) ", b) for b in block)):
             flush()
         if line.strip():
             block.append(line)
@@ -95,6 +97,17 @@ class header:
                 kept.append(line)
         self.head = markdown(kept)
 
+    def opening(self, number):
+        """The line on which what ends at line number, "} name;", begins; the same line for anything else."""
+        if not self.lines[number - 1].lstrip().startswith("}"):
+            return number
+        depth = 0
+        for at in range(number, 0, -1):
+            depth += self.lines[at - 1].count("}") - self.lines[at - 1].count("{")
+            if depth == 0:
+                return at
+        return number
+
     def start(self, number):
         """The first line of the declaration at line number: of its template, if it is one."""
         at = number - 1
@@ -124,8 +137,8 @@ class header:
         """The declaration at line number, without its body."""
         at = self.start(number)
         if kind == "define":
-            line = self.lines[at].rstrip("\\ ").lstrip("# ")
-            return "#" + (re.match(r"define \w+\([^)]*\)", line) or re.match(r".*", line)).group(0)
+            line = self.lines[at].lstrip("# ")
+            return "#" + (re.match(r"define \w+\([^)]*\)", line) or re.match(r"define \w+(?=.*\\$)|.*", line)).group(0)
         if kind == "enum" or (kind == "typedef" and self.lines[at].lstrip().startswith("typedef") and "{" in self.lines[at]):
             return self.block(number)
         out, depth, done = [], 0, False
@@ -177,11 +190,13 @@ class header:
 
     def is_unusable(self, number, kind):
         """Whether the member at line number is public for the runtime only: a friend that is a class, or an
-        operation without a comment on objects of the runtime."""
-        declared = self.lines[number - 1].strip()
+        operation on objects of the runtime."""
+        declared = self.lines[number - 1].split("{")[0].strip()
         if kind == "friend" and re.match(r"friend (class|struct) ", declared):
             return True
-        return kind == "function" and self.comment(number) is None and bool(re.search(r"\(.*\bdetail::", declared))
+        if kind != "function" or not re.search(r"\(.*\bdetail::", declared):
+            return False
+        return self.comment(number) is None or bool(re.search(r"\(detail::\w+\*", declared))
 
     def is_private(self, number):
         """Whether the class at line number is in the private part of another one."""
