@@ -164,7 +164,8 @@ def about(path, content, pages):
 
 
 def undescribed(site, headers):
-    """Documented declarations of public headers whose name is not on the page."""
+    """Documented declarations of public headers whose name is not on the page. A function that takes an object of
+    the namespace detail is for the library only."""
     for header in headers:
         name = header.relative_to(ROOT / "include" / "weft").with_suffix(".html")
         place = site / "api" / name
@@ -178,7 +179,7 @@ def undescribed(site, headers):
                 continue
             rest = re.sub(r"template\s*<[^;{]*?>\s*(?=[\w\[])|requires\s+\S.*|\[\[.*?\]\]|\b(RUN|WEFT)_[A-Z_]+\b", " ", " ".join(lines[number + 1:number + 5]))
             declared = re.match(r"[^({;=]*?(~?\b\w+|operator\s*\S+)\s*(?=[({;=]|(?<!:):(?!:))", rest)
-            if declared and declared.group(1) not in text:
+            if declared and declared.group(1) not in text and not re.match(r"\s*\(detail::\w+\*", rest[declared.end(1):]):
                 yield f"{header.name}:{number + 2}: {declared.group(1)} is not on {name}"
         if "detail::" in text:
             yield f"{name} shows a name of the namespace detail"
