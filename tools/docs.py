@@ -11,7 +11,12 @@
    there is a file and words of the line in question, and means that the sentence was verified. A
    line that matches nothing must be removed.
 6. ARCHITECTURE.md names every folder under src/, and names only files and folders that exist.
+7. docs/README.md, the navigation of the site, lists every page of docs/: by a link, or by a pattern
+   in a line <!-- pages: x/*.md -->.
+8. A table under a line <!-- figures: docs/x.md P=2 --> has the figures of that page: each row, of a
+   name and a unit, the same cells in columns of the same names. P=2 is the column P there.
 """
+import fnmatch
 import os
 import re
 import subprocess
@@ -21,6 +26,10 @@ LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 FENCE = re.compile(r"^\s*(```|~~~)")
 EXAMPLE = re.compile(r"^<!-- example: (\S+) -->$")
 LINES = re.compile(r"^<!-- lines: (\S+) -->$")
+PAGES = re.compile(r"^<!-- pages: (.+) -->$")
+FIGURES = re.compile(r"^<!-- figures: (\S+) P=(\d+) -->$")
+CONTENTS = "docs/README.md"
+HOME = "docs/home.md"  # the first page of the site
 NAMED_MARKDOWN = re.compile(r"(?<![\w*<{])((?:[\w.-]+/)*[\w-]+\.md)\b")
 MISSING = re.compile(r"\b(yet|not there|is fixed|are fixed|no monitor|not implemented|not supported|for now|planned)\b"
                      r"|\| waits for \w+( support)? \|$", re.IGNORECASE)
@@ -105,6 +114,8 @@ def missing_documents(root, path, text, known):
     """Names of Markdown files that do not exist here."""
     basenames = {os.path.basename(name) for name in known}
     for number, line in enumerate(text.splitlines(), start=1):
+        if PAGES.match(line):
+            continue
         if "://" in line:
             line = re.sub(r"\S+://\S+", "", line)
         for name in NAMED_MARKDOWN.findall(line):
@@ -236,6 +247,63 @@ def stale_map(files):
             yield f"{MAP}: names {name}, which does not exist"
 
 
+def unlisted_pages(files):
+    """Pages of docs/ that the navigation does not list."""
+    if CONTENTS not in files:
+        return
+    listed, patterns = {CONTENTS, HOME}, []
+    for line in files[CONTENTS].splitlines():
+        pages = PAGES.match(line)
+        patterns += [f"docs/{pattern}" for pattern in pages.group(1).split()] if pages else []
+        listed |= {os.path.normpath(f"docs/{target.partition('#')[0]}") for target in LINK.findall(line)}
+    for path in sorted(files):
+        if path.startswith("docs/") and path.endswith(".md") and path not in listed:
+            if not any(fnmatch.fnmatch(path, pattern) for pattern in patterns):
+                yield f"{CONTENTS}: does not list {path}: add a row for it"
+
+
+def cells(line):
+    return [re.sub(r"<sub>.*?</sub>|\*\*", "", cell).strip() for cell in line.strip().strip("|").split("|")]
+
+
+def figures_of(text, p):
+    """{(name, unit): {column: figure}}: the rows of all tables of a page with this P."""
+    found, columns, name = {}, [], ""
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            columns = []
+            continue
+        row = cells(line)
+        if not columns:
+            columns = row
+        elif len(row) > 3 and columns[1:3] == ["unit", "P"]:
+            name = row[0] or name
+            if row[2] == p:
+                found.setdefault((name, row[1]), dict(zip(columns[3:], row[3:])))
+    return found
+
+
+def stale_figures(path, files):
+    lines = files[path].splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = FIGURES.match(line)
+        if not match:
+            continue
+        source, p = match.groups()
+        known = figures_of(files.get(source) or "", p)
+        table = [cells(row) for row in lines[number:next((i for i in range(number, len(lines)) if not lines[i].startswith("|")), len(lines))]]
+        if len(table) < 3:
+            yield f"{path}:{number}: no table follows"
+        for row in table[2:]:
+            figures = known.get((row[0], row[1]))
+            if figures is None:
+                yield f"{path}:{number}: {source} has no row \"{row[0]}\" in {row[1]} with P={p}"
+                continue
+            for column, figure in zip(table[0][2:], row[2:]):
+                if figure != figures.get(column, "—"):
+                    yield f"{path}:{number}: {row[0]}, {column}: {figure} here, {figures.get(column, '—')} in {source}"
+
+
 def check(root):
     files = dict(text_files(root))
     known = set(files)
@@ -247,11 +315,13 @@ def check(root):
             complaints += broken_links(root, path, text)
             complaints += stale_examples(root, path, text)
             complaints += stale_quotes(root, path, text)
+            complaints += stale_figures(path, files)
         # The tests of the checkers name files that intentionally do not exist.
         if not path.startswith("tools/"):
             complaints += missing_documents(root, path, text, known)
     complaints += stale_gaps(files)
     complaints += stale_map(files)
+    complaints += unlisted_pages(files)
     return complaints
 
 

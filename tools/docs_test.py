@@ -76,6 +76,25 @@ class Docs(unittest.TestCase):
             "ARCHITECTURE.md: does not name src/idle/: add it", "ARCHITECTURE.md: names old.cc, which does not exist",
             "ARCHITECTURE.md: names src/gone/, which does not exist", "ARCHITECTURE.md: names src/sched/old.h, which does not exist"])
 
+    def test_contents(self):
+        pages = {"docs/a.md": "", "docs/b/c.md": "", "docs/home.md": ""}
+        listed = "[a](a.md)\n<!-- pages: b/*.md d.md -->\n"
+        self.assertEqual(self.complaints({"docs/README.md": listed, **pages}), [])
+        self.assertEqual(self.complaints({"docs/README.md": "<!-- pages: b/*.md -->\n", **pages}),
+                         ["docs/README.md: does not list docs/a.md: add a row for it"])
+
+    def test_figures(self):
+        source = ("| | unit | P | weft | Go |\n|---|---|---|---|---|\n| a <sub>b</sub> | ns | 1 | 1 | 2 |\n"
+                  "|  | ns | 2 | **3** | 4 <sub>×0.75</sub> |\n| c | ns | 2 | 5 | 6 |\n")
+        for rows, wrong in (("| a | ns | 3 | 4 | — |\n| c | ns | 5 | 6 | — |\n", None),
+                            ("| a | ns | 1 | 4 | — |\n", "a, weft: 1 here, 3 in docs/x.md"),
+                            ("| a | ns | 3 | 4 | 5 |\n", "a, tokio: 5 here, — in docs/x.md"),
+                            ("| a | ms | 3 | 4 | — |\n", 'docs/x.md has no row "a" in ms with P=2'),
+                            ("", "no table follows")):
+            table = "| | unit | weft | Go | tokio |\n|---|---|---|---|---|\n" + rows
+            found = self.complaints({"README.md": "<!-- figures: docs/x.md P=2 -->\n" + table, "docs/x.md": source})
+            self.assertEqual(found, [] if wrong is None else ["README.md:1: " + wrong])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -39,6 +39,7 @@ modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
 clang21     Clang 21, in a root of Debian sid: unit, conformance, examples; C++26
+site        the documentation site in headless Chromium: links, requests to others, width, search, light and dark
 END
 }
 
@@ -377,6 +378,14 @@ leg_gcc15() {
 
 leg_clang21() {
     root_leg sid clang21 && step "C++26" test/legs/root.sh sid "$(root_packages sid)" python3 test/house/compiles.py --jobs "$jobs" clang++-21:26
+}
+
+# Chromium reads every page, so this takes minutes.
+leg_site() {
+    need "${site_packages[@]}" chromium
+    step "tools" site_tools tools/site/requirements.txt test/site/requirements.txt &&
+        step "build" build/site_tools/bin/python tools/site/build.py &&
+        step "site" build/site_tools/bin/python test/site/site_test.py build/site --pictures build/logs/site
 }
 
 # ---- Running legs.
