@@ -1,5 +1,13 @@
 // http.cc: see http.h.
-#include "observe/page/http.h"
+// Boost 1.81 uses std::aligned_storage, which C++23 deprecates.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+#endif
+#include <boost/beast/core/detail/type_traits.hpp>
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -9,6 +17,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "observe/page/http.h"
 #include "os/os.h"
 
 namespace weft::observe::detail {
