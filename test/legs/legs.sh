@@ -248,8 +248,9 @@ leg_libcxx() {
 }
 
 leg_shared() {
-    need "${base_packages[@]}" "${component_packages[@]}" pkgconf
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf python3-clang-19
     build_step shared storm_tests weft_instrument weft_components && ctest_step shared -L '^storm$' &&
+        step "exported names" python3 tools/exports.py --check build/shared &&
         step "consumers" python3 test/house/consumer.py --installed build/shared
 }
 
