@@ -14,6 +14,7 @@ set(CPACK_PACKAGE_CONTACT "${WEFT_PACKAGE_CONTACT}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES OFF)  # debug information goes into packages of its own
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}/weft_strip_archives.cmake")
+set(CPACK_POST_BUILD_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}/weft_no_scripts.cmake")
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -31,8 +32,9 @@ set(weft_package_version "${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 # Documents that each package must have. SOURCE_DATE_EPOCH is the date of a reproducible build.
 set(weft_package_files "${PROJECT_BINARY_DIR}/generated/debian")
 file(READ "${PROJECT_SOURCE_DIR}/LICENSE" licence_text)
-string(REGEX REPLACE "\n\n" "\n.\n" licence_text "${licence_text}")
-string(REGEX REPLACE "(^|\n)([^\n])" "\\1 \\2" licence_text "${licence_text}")
+string(STRIP "${licence_text}" licence_text)
+string(REPLACE "\n" "\n " licence_text " ${licence_text}")
+string(REPLACE "\n \n" "\n .\n" licence_text "${licence_text}")
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 foreach(name IN ITEMS copyright changelog)
   configure_file("${PROJECT_SOURCE_DIR}/packaging/debian/${name}.in" "${weft_package_files}/${name}" @ONLY)
@@ -54,7 +56,8 @@ function(weft_package component name)
     PACKAGE_NAME "${name}" PACKAGE_SECTION "${is_SECTION}" DESCRIPTION "${is_SUMMARY}\n${is_TEXT}"
     PACKAGE_DEPENDS "${is_DEPENDS}" PACKAGE_RECOMMENDS "${is_RECOMMENDS}" PACKAGE_SUGGESTS "${is_SUGGESTS}")
   if(is_SECTION STREQUAL "libs")
-    list(APPEND settings PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/debian/triggers" PACKAGE_MULTIARCH same)
+    set("CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA" "${PROJECT_SOURCE_DIR}/packaging/debian/triggers" PARENT_SCOPE)
+    set("CPACK_DEBIAN_${upper}_PACKAGE_MULTIARCH" same PARENT_SCOPE)
   endif()
   while(settings)
     list(POP_FRONT settings key value)
@@ -66,20 +69,20 @@ function(weft_package component name)
     DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${name}" COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
 
-set(weft_about "weft is Go's scheduler for C++20: green threads, channels and select on all cores.")
+set(weft_about "weft is Go's scheduler for C++20: green threads, channels and\nselect on all cores.")
 weft_package(weft libweft${weft_abi} SECTION libs SUMMARY "green threads and channels for C++"
   TEXT "${weft_about}\nThis package has the shared library.")
 weft_package(weft_dev libweft-dev SECTION libdevel SUMMARY "green threads and channels for C++ (development files)"
   DEPENDS "libweft${weft_abi} (= ${weft_package_version}), libc6-dev"
   SUGGESTS "libboost-dev (>= 1.81), weft-tools"
-  TEXT "${weft_about}\nThis package has the headers, the static library, and the files for CMake and pkg-config.")
+  TEXT "${weft_about}\nThis package has the headers, the static library, and the files for\nCMake and pkg-config.")
 if(TARGET weft_tls)
   weft_package(tls libweft-tls${weft_abi} SECTION libs SUMMARY "TLS streams for weft"
     DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
     TEXT "${weft_about}\nThis package has the shared library of TLS streams, which uses OpenSSL.")
   weft_package(tls_dev libweft-tls-dev SECTION libdevel SUMMARY "TLS streams for weft (development files)"
     DEPENDS "libweft-tls${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version}), libssl-dev"
-    TEXT "${weft_about}\nThis package has the headers of TLS streams, and the files for CMake and pkg-config.")
+    TEXT "${weft_about}\nThis package has the headers of TLS streams, and the files for CMake\nand pkg-config.")
 endif()
 if(TARGET weft_observe)
   weft_package(observe libweft-observe${weft_abi} SECTION libs SUMMARY "recordings, profiles and metrics of green threads"
@@ -90,12 +93,12 @@ if(TARGET weft_observe)
   if(TARGET weft_observe_page)
     weft_package(observe_page libweft-observe-page${weft_abi} SECTION libs SUMMARY "web page that shows green threads"
       DEPENDS "libweft-observe${weft_abi} (= ${weft_package_version})"
-      TEXT "${weft_about}\nThis package has the shared library that serves a web page about a running program.")
+      TEXT "${weft_about}\nThis package has the shared library that serves a web page about a\nrunning program.")
     set(weft_page_dependency ", libweft-observe-page${weft_abi} (= ${weft_package_version})")
   endif()
   weft_package(observe_dev libweft-observe-dev SECTION libdevel SUMMARY "observing green threads (development files)"
     DEPENDS "libweft-observe${weft_abi} (= ${weft_package_version})${weft_page_dependency}, libweft-dev (= ${weft_package_version})"
-    TEXT "${weft_about}\nThis package has the files for CMake and pkg-config of the libraries that record and show what they do.")
+    TEXT "${weft_about}\nThis package has the files for CMake and pkg-config of the libraries\nthat record and show what they do.")
 endif()
 if(TARGET weft_program)
   install(FILES "${weft_package_files}/weft.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools EXCLUDE_FROM_ALL)

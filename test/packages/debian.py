@@ -110,13 +110,16 @@ def in_clean_root(suite, folder):
         inner = 'mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"; exec chroot "$1" bash -c "cd /w; $2"'
         clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
         path = shutil.which("unshare")
-        done = subprocess.run([path, "--mount", "bash", "-c", inner, "bash", root, script], env=clean, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(done.stdout, flush=True)
-        if done.returncode != 0:
+        done = subprocess.Popen([path, "--mount", "bash", "-c", inner, "bash", root, script], env=clean,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        hellos = 0
+        for line in done.stdout:
+            hellos += line == HELLO_PRINTS
+            print(line, end="", flush=True)
+        if done.wait() != 0:
             fail(f"in the root of {suite}, the installation or a program failed")
-        if done.stdout.count("\n" + HELLO_PRINTS) != 5:
-            fail(f"in the root of {suite}, hello did not print what it prints")
+        if hellos != 5:
+            fail(f"in the root of {suite}, hello ran {hellos} times instead of 5")
         with open(os.path.join(root, "w", "runtime_needs"), encoding="utf-8") as file:
             needs = file.read().split()
         if any(OF_COMPONENTS.search(name) for name in needs):
