@@ -56,10 +56,10 @@ made/hello_weft
 made/hello_static
 made/secured
 made/observed
-ldd made/hello_weft | grep -q 'libweft.so.0 => /usr/lib'
-! ldd made/hello_static | grep -q libweft
-dpkg --purge $(cd / && for package in PACKAGES; do echo "$package"; done)
-! ls /usr/lib/*/libweft* /usr/include/weft /usr/share/weft 2>/dev/null
+ldd made/hello_weft | grep 'libweft.so.0 => .*/lib'
+if ldd made/hello_static | grep libweft; then exit 1; fi
+dpkg --purge PACKAGES
+if ls -d /usr/lib/*/libweft* /usr/include/weft /usr/share/weft; then exit 1; fi
 """
 
 

@@ -36,7 +36,7 @@ function(vcpkg_cmake_configure)
     message(FATAL_ERROR "vcpkg_cmake_configure: ${ARGV}")
   endif()
   stub_run("${CMAKE_COMMAND}" -G Ninja -S "${is_SOURCE_PATH}" -B "${BUILD}" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF
-    "-DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}" -DCMAKE_INSTALL_LIBDIR=lib --warn-unused-cli ${is_OPTIONS})
+    "-DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}" -DCMAKE_INSTALL_LIBDIR=lib ${is_OPTIONS})
 endfunction()
 
 function(vcpkg_cmake_install)
@@ -49,7 +49,8 @@ function(vcpkg_cmake_config_fixup)
   if(NOT IS_DIRECTORY "${CURRENT_PACKAGES_DIR}/${is_CONFIG_PATH}")
     message(FATAL_ERROR "vcpkg_cmake_config_fixup: there is no ${is_CONFIG_PATH}")
   endif()
-  file(RENAME "${CURRENT_PACKAGES_DIR}/${is_CONFIG_PATH}" "${CURRENT_PACKAGES_DIR}/share/${PORT}")
+  file(COPY "${CURRENT_PACKAGES_DIR}/${is_CONFIG_PATH}/" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
+  file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/${is_CONFIG_PATH}")
   # The files compute the prefix from their own place, which is one folder higher now.
   file(GLOB files "${CURRENT_PACKAGES_DIR}/share/${PORT}/*.cmake")
   foreach(file IN LISTS files)
