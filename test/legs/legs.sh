@@ -39,7 +39,7 @@ modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
 clang21     Clang 21, in a root of Debian sid: unit, conformance, examples; C++26
-packages    Debian packages in clean roots, Conan, vcpkg, Meson, Bazel, Spack, tarball, FetchContent, musl; binary interface; bill of materials
+packages    Debian packages in clean roots, Conan, vcpkg, Meson, Bazel, Spack, tarball, FetchContent; bill of materials
 END
 }
 
@@ -383,17 +383,13 @@ leg_clang21() {
 
 # Each form of package is built and used by a test of its own: docs/packages.md.
 leg_packages() {
-    need "${base_packages[@]}" "${component_packages[@]}" pkgconf debootstrap lintian abigail-tools python3-clang-19 python3-pip python3-venv bazel-bootstrap
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf debootstrap lintian python3-clang-19 python3-pip python3-venv bazel-bootstrap
     local -x WEFT_PACKAGE_JOBS=$jobs
-    local options=() test
+    local test
     build_step packages && step "exported names" python3 tools/exports.py --check build/packages || return 1
-    for test in manual abi bill spack debian source vcpkg conan meson_wrap bazel; do
+    for test in manual bill spack debian source vcpkg conan meson_wrap bazel; do
         step "$test" python3 "test/packages/$test.py" build/packages || return 1
     done
-    local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang  # as in leg_musl
-    options=(-DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_EXAMPLES=OFF -DWEFT_PRECOMPILE=OFF)
-    step "compiler with musl" test/legs/zig.sh build/zig &&
-        build_step musl weft weft_instrument weft_components && step "musl" python3 test/packages/musl_root.py build/musl
 }
 
 # ---- Running legs.
@@ -477,7 +473,7 @@ run_all_legs() {
     need "${base_packages[@]}"
     if is_full; then
         say "full: from empty build directories, without a compiler cache"
-        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,gcc14,gcc15,clang21,packages,packages_*,abi,roots,zig}
+        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,gcc14,gcc15,clang21,packages,packages_*,roots,zig}
     fi
     # shellcheck disable=SC2046
     run_legs $(leg_names)
