@@ -383,7 +383,7 @@ leg_clang21() {
 
 # Each form of package is built and used by a test of its own: docs/packages.md.
 leg_packages() {
-    need "${base_packages[@]}" "${component_packages[@]}" pkgconf debootstrap lintian python3-clang-19 python3-pip python3-venv bazel-bootstrap
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf debootstrap lintian python3-clang-19 python3-pip python3-venv
     local -x WEFT_PACKAGE_JOBS=$jobs
     local test
     build_step packages && step "exported names" python3 tools/exports.py --check build/packages || return 1
