@@ -14,7 +14,7 @@ if(weft_gdb_script)
 endif()
 if(WEFT_INSTALL)
   foreach(folder IN ITEMS debuggers gdb lldb)
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/${folder}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/${folder}"
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/${folder}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/${folder}" COMPONENT tools
       FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
   endforeach()
 endif()

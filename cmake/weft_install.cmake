@@ -4,59 +4,52 @@ include(CMakePackageConfigHelpers)
 
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 
-install(TARGETS weft weft_instrument EXPORT weft_targets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(EXPORT weft_targets
-  NAMESPACE weft::
-  FILE weft-targets.cmake
-  DESTINATION "${weft_package_dir}")
-
-if(TARGET weft_tls)
-  install(TARGETS weft_tls EXPORT weft_tls_targets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(EXPORT weft_tls_targets
+# weft_install_library(target name component development [HEADERS]): the library target, and its
+# CMake package file weft[-name]-targets.cmake. Each file has a component of the installation, for
+# packages (weft_packages.cmake): COMPONENT, which programs need, or DEVELOPMENT.
+function(weft_install_library target name component development)
+  cmake_parse_arguments(PARSE_ARGV 4 more "HEADERS" "" "")
+  set(headers)
+  if(more_HEADERS)
+    set(headers FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT ${development})
+  endif()
+  install(TARGETS ${target} EXPORT ${target}_targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${development}
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component} NAMELINK_COMPONENT ${development}
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ${component}
+    ${headers})
+  install(EXPORT ${target}_targets
     NAMESPACE weft::
-    FILE weft-tls-targets.cmake
-    DESTINATION "${weft_package_dir}")
-endif()
+    FILE weft${name}-targets.cmake
+    DESTINATION "${weft_package_dir}"
+    COMPONENT ${development})
+endfunction()
 
-if(TARGET weft_program)
-  install(TARGETS weft_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+# weft_install_pc(name development): the pkg-config file of a library.
+function(weft_install_pc name development)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT ${development})
+endfunction()
+
+weft_install_library(weft "" weft weft_dev HEADERS)
+install(TARGETS weft_instrument EXPORT weft_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT weft_dev)
+if(TARGET weft_static)
+  install(TARGETS weft_static EXPORT weft_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT weft_dev)
+endif()
+weft_install_library(weft_asio -asio weft weft_dev HEADERS)
+if(TARGET weft_tls)
+  weft_install_library(weft_tls -tls tls tls_dev HEADERS)
 endif()
 if(TARGET weft_observe)
-  install(TARGETS weft_observe EXPORT weft_observe_targets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  install(EXPORT weft_observe_targets
-    NAMESPACE weft::
-    FILE weft-observe-targets.cmake
-    DESTINATION "${weft_package_dir}")
+  weft_install_library(weft_observe -observe observe observe_dev)
 endif()
-
 if(TARGET weft_observe_page)
-  install(TARGETS weft_observe_page EXPORT weft_observe_page_targets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  install(EXPORT weft_observe_page_targets
-    NAMESPACE weft::
-    FILE weft-observe_page-targets.cmake
-    DESTINATION "${weft_package_dir}")
+  weft_install_library(weft_observe_page -observe_page observe_page observe_dev)
 endif()
-
-install(TARGETS weft_asio EXPORT weft_asio_targets
-  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(EXPORT weft_asio_targets
-  NAMESPACE weft::
-  FILE weft-asio-targets.cmake
-  DESTINATION "${weft_package_dir}")
+if(TARGET weft_program)
+  install(TARGETS weft_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+  install(FILES "${PROJECT_SOURCE_DIR}/programs/weft.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT manual)
+endif()
 
 # The C++ standard library, which the C++ compiler links implicitly and a C compiler does not.
 set(weft_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
@@ -75,7 +68,8 @@ install(FILES
   "${PROJECT_BINARY_DIR}/weft-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/weft_target.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/weft_instrument.cmake"
-  DESTINATION "${weft_package_dir}")
+  DESTINATION "${weft_package_dir}"
+  COMPONENT weft_dev)
 
 # pkg-config finds the tree relative to its own file.
 file(RELATIVE_PATH weft_pc_to_prefix
@@ -85,18 +79,14 @@ if(CMAKE_DL_LIBS)
   list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE weft_dl_flag)
   list(JOIN weft_dl_flag " " weft_dl_flag)
 endif()
-configure_file("${CMAKE_CURRENT_LIST_DIR}/weft.pc.in" "${PROJECT_BINARY_DIR}/weft.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+weft_install_pc(weft weft_dev)
 if(TARGET weft_tls)
-  configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-tls.pc.in" "${PROJECT_BINARY_DIR}/weft-tls.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/weft-tls.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  weft_install_pc(weft-tls tls_dev)
 endif()
 if(TARGET weft_observe)
-  configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-observe.pc.in" "${PROJECT_BINARY_DIR}/weft-observe.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/weft-observe.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  weft_install_pc(weft-observe observe_dev)
 endif()
 if(TARGET weft_observe_page)
-  configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-observe-page.pc.in" "${PROJECT_BINARY_DIR}/weft-observe-page.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/weft-observe-page.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  weft_install_pc(weft-observe-page observe_dev)
 endif()
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/weft")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/weft" COMPONENT licence)

@@ -43,10 +43,9 @@ if(WEFT_HAS_TLS_DESCRIPTORS)  # where they are an option; on aarch64 they are th
 endif()
 target_link_options(weft_observe INTERFACE LINKER:--export-dynamic-symbol=otel_thread_ctx_v1)
 set_target_properties(weft_observe PROPERTIES
-  EXPORT_NAME observe
-  VERSION ${PROJECT_VERSION}
-  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  EXPORT_NAME observe)
 weft_library_flags(weft_observe)
+weft_exports(weft_observe)
 weft_strict_warnings(weft_observe)
 add_dependencies(weft_components weft_observe)
 

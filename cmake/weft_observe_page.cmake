@@ -25,9 +25,8 @@ add_library(weft::observe_page ALIAS weft_observe_page)
 target_include_directories(weft_observe_page PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(weft_observe_page PUBLIC weft_observe PRIVATE "$<BUILD_INTERFACE:Boost::headers>")
 set_target_properties(weft_observe_page PROPERTIES
-  EXPORT_NAME observe_page
-  VERSION ${PROJECT_VERSION}
-  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  EXPORT_NAME observe_page)
 weft_library_flags(weft_observe_page)
+weft_exports(weft_observe_page)
 weft_strict_warnings(weft_observe_page)
 add_dependencies(weft_components weft_observe_page)

@@ -29,9 +29,8 @@ target_include_directories(weft_tls PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(weft_tls PUBLIC weft PRIVATE OpenSSL::SSL)
 set_target_properties(weft_tls PROPERTIES
   EXPORT_NAME tls
-  VERSION ${PROJECT_VERSION}
-  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
 weft_library_flags(weft_tls)
+weft_exports(weft_tls)
 weft_strict_warnings(weft_tls)
 add_dependencies(weft_components weft_tls)

@@ -40,6 +40,7 @@ gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
 clang21     Clang 21, in a root of Debian sid: unit, conformance, examples; C++26
 site        the documentation site in headless Chromium: links, requests to others, width, search, light and dark
+packages    Debian packages in clean roots, Conan, vcpkg, Meson, Bazel, Spack, tarball, FetchContent; bill of materials
 END
 }
 
@@ -249,8 +250,9 @@ leg_libcxx() {
 }
 
 leg_shared() {
-    need "${base_packages[@]}" "${component_packages[@]}" pkgconf
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf python3-clang-19
     build_step shared storm_tests weft_instrument weft_components && ctest_step shared -L '^storm$' &&
+        step "exported names" python3 tools/exports.py --check build/shared &&
         step "consumers" python3 test/house/consumer.py --installed build/shared
 }
 
@@ -388,6 +390,17 @@ leg_site() {
         step "site" build/site_tools/bin/python test/site/site_test.py build/site --pictures build/logs/site
 }
 
+# Each form of package is built and used by a test of its own: docs/packages.md.
+leg_packages() {
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf debootstrap lintian python3-clang-19 python3-pip python3-venv
+    local -x WEFT_PACKAGE_JOBS=$jobs
+    local test
+    build_step packages && step "exported names" python3 tools/exports.py --check build/packages || return 1
+    for test in manual bill spack debian source vcpkg conan meson_wrap bazel; do
+        step "$test" python3 "test/packages/$test.py" build/packages || return 1
+    done
+}
+
 # ---- Running legs.
 
 # left_behind FOLDER MARK: prints what a leg has left behind, and fails if there is anything: files
@@ -469,7 +482,7 @@ run_all_legs() {
     need "${base_packages[@]}"
     if is_full; then
         say "full: from empty build directories, without a compiler cache"
-        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,gcc14,gcc15,clang21,roots,zig}
+        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,gcc14,gcc15,clang21,packages,packages_*,roots,zig}
     fi
     # shellcheck disable=SC2046
     run_legs $(leg_names)

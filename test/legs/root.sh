@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # root.sh SUITE PACKAGES COMMAND...: runs a command in a root of another release of Debian,
-# build/roots/SUITE.
+# build/roots/SUITE, or build/roots/$WEFT_ROOT_NAME.
 #
 # debootstrap makes the root, with the packages (separated by commas), from the mirror of this
 # machine. The repository and the temporary directory have the same paths in it, and the command
@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 suite=$1 packages=$2
 shift 2
-root=build/roots/$suite
+root=build/roots/${WEFT_ROOT_NAME:-$suite}
 
 fail() {
     printf 'root of %s: %s\n' "$suite" "$*" >&2
