@@ -1,4 +1,4 @@
-// guard_linux.cc: three ways to make the low end of a stack fault.
+// guard_linux.cc: two ways of Linux to make the low end of a stack fault.
 //
 // See: docs/stacks.md, Guards
 #include <fcntl.h>
@@ -63,8 +63,6 @@ const protector& process_protector() noexcept {
 }  // namespace
 
 bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
-
-bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
 
 bool allow_write_protect(void* address, std::size_t size) noexcept {
     const protector& p = process_protector();

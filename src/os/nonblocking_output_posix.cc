@@ -1,7 +1,5 @@
-// nonblocking_output_linux.cc: see nonblocking_output.h.
-#include <fcntl.h>
+// nonblocking_output_posix.cc: see nonblocking_output.h.
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,10 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 
 #include "os/nonblocking_output.h"
 #include "os/os.h"
+#include "os/poll_one.h"
+#include "os/reopened.h"
 
 namespace weft::detail::os {
 
@@ -21,26 +20,6 @@ namespace {
 constexpr std::size_t sure_of_pipe = PIPE_BUF;  // what poll() promises
 constexpr std::size_t sure_of_terminal =
     1;  // the room seen by poll() may be gone; a line's end, which takes two, may wait
-
-bool is_master(int fd) noexcept {
-    int number = 0;
-    return ioctl(fd, TIOCGPTN, &number) == 0;
-}
-
-bool is_same_file(int fd, const struct stat& as) noexcept {
-    struct stat s{};
-    return fstat(fd, &s) == 0 && s.st_dev == as.st_dev && s.st_ino == as.st_ino && s.st_rdev == as.st_rdev;
-}
-
-// Returns -1 on failure, or if fd is not the file described by as.
-int open_again(int fd, const struct stat& as) noexcept {
-    char path[32];
-    std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    const int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (own < 0 || is_same_file(own, as)) return own;
-    close(own);  // fd has just become another file
-    return -1;
-}
 
 }  // namespace
 
@@ -61,7 +40,7 @@ void nonblocking_output::choose_way() noexcept {
         own_ = open_again(fd_, s);
     } else if (isatty(fd_) != 0) {
         sure_ = sure_of_terminal;
-        if (!is_master(fd_)) own_ = open_again(fd_, s);
+        if (!is_main_side(fd_)) own_ = open_again(fd_, s);
     }
     if (own_ >= 0) way_ = way::opened;
 }
@@ -79,13 +58,11 @@ std::ptrdiff_t nonblocking_output::write_some(const char* text, std::size_t size
 }
 
 bool nonblocking_output::await(int64_t ns) noexcept {
-    constexpr int64_t ns_per_s = 1'000'000'000;
     if (way_ == way::unknown) choose_way();
     const int64_t until_ns = monotonic_ns() + ns;
     for (int64_t left_ns = ns;; left_ns = std::max<int64_t>(until_ns - monotonic_ns(), 0)) {
         pollfd one{target(), POLLOUT, 0};
-        const timespec left{left_ns / ns_per_s, left_ns % ns_per_s};
-        const int ready = ppoll(&one, 1, &left, nullptr);
+        const int ready = poll_one(one, left_ns);
         if (ready >= 0 || errno != EINTR) return ready > 0;  // the write will report an error
     }
 }

@@ -1,8 +1,5 @@
-// interrupt_signal_linux.cc: see interrupt_signal.h.
+// interrupt_signal_posix.cc: see interrupt_signal.h.
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -11,14 +8,15 @@
 
 #include "base/atomic.h"
 #include "os/interrupt_signal.h"
+#include "os/machine_context.h"
+#include "os/marked_signal.h"
+#include "os/signal_facts.h"
 
 namespace weft::detail::os {
 
 constinit spin_lock installing_handlers;
 
 namespace {
-
-static_assert(default_interrupt_signal == SIGURG);
 
 using handler_function = bool (*)(const interruption&) noexcept;
 
@@ -42,25 +40,12 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     }
 }
 
-interruption read(const ucontext_t* c) noexcept {
-#if defined(__x86_64__)
-    return {static_cast<uintptr_t>(c->uc_mcontext.gregs[REG_RSP]), nullptr};
-#elif defined(__aarch64__)
-    return {static_cast<uintptr_t>(c->uc_mcontext.sp), nullptr};
-#endif
-}
-
-bool is_interruption(const siginfo_t& info) noexcept {
-    return info.si_code == SI_QUEUE && info.si_pid == getpid() && info.si_ptr == &table;
-}
-
 void on_signal(int signal, siginfo_t* info, void* context) {
     const int kept_errno = errno;
     answer_if_asked(signal, context);
     sample_if_due(info, context);
-    interruption at = read(static_cast<const ucontext_t*>(context));
-    at.registers = context;
-    const bool marked = is_question(info) || is_sample(info) || is_interruption(*info);
+    const interruption at{read_registers(context).sp, context};
+    const bool marked = is_question(info) || is_sample(info) || has_mark(info, &table);
     if (!table[signal].ours(at) && !marked) pass_on(signal, info, context);
     errno = kept_errno;
 }
@@ -99,8 +84,7 @@ bool is_interrupt_signal(int signal) noexcept {
 }
 
 bool may_interrupt(int signal) noexcept {
-    if (signal < 1 || signal > largest_signal || signal == SIGKILL || signal == SIGSTOP) return false;
-    if (signal >= 32 && signal < SIGRTMIN) return false;  // reserved by the C library
+    if (!is_for_programs(signal) || signal == SIGKILL || signal == SIGSTOP) return false;
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
         if (signal == fault) return false;
     }
@@ -128,14 +112,7 @@ bool is_interrupt_handler(void (*handler)(int, void*, void*)) noexcept {
     return handler == reinterpret_cast<void (*)(int, void*, void*)>(&on_signal);
 }
 
-bool send_interrupt(int tid, int signal) noexcept {
-    siginfo_t info{};
-    info.si_signo = signal;
-    info.si_code = SI_QUEUE;
-    info.si_pid = getpid();
-    info.si_ptr = &table;
-    return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, signal, &info) == 0;
-}
+bool send_interrupt(int tid, int signal) noexcept { return send_marked(tid, signal, &table); }
 
 void go_on_in(const interruption& at, void (*entry)()) noexcept {
 #if defined(__x86_64__)
@@ -144,11 +121,10 @@ void go_on_in(const interruption& at, void (*entry)()) noexcept {
     // Without an alternate stack, the signal frame lies where we would write.
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (here < at.sp && at.sp - here < signal_frame_max) return;
-    auto& registers = static_cast<ucontext_t*>(at.registers)->uc_mcontext.gregs;
     const uintptr_t sp = at.sp - red_zone - sizeof(uintptr_t);
-    std::memcpy(reinterpret_cast<void*>(sp), &registers[REG_RIP], sizeof(uintptr_t));  // NOLINT
-    registers[REG_RSP] = static_cast<greg_t>(sp);
-    registers[REG_RIP] = reinterpret_cast<greg_t>(entry);
+    const uintptr_t pc = read_registers(at.registers).pc;
+    std::memcpy(reinterpret_cast<void*>(sp), &pc, sizeof(pc));  // NOLINT
+    write_registers(at.registers, reinterpret_cast<uintptr_t>(entry), sp);
 #else
     // entry may be interrupted again, so it runs with the interrupted code's mask.
     const auto* context = static_cast<const ucontext_t*>(at.registers);

@@ -1,7 +1,4 @@
-// caught_signals_linux.cc: see caught_signals.h.
-#include <sys/eventfd.h>
-#include <unistd.h>
-
+// caught_signals_posix.cc: see caught_signals.h.
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
@@ -10,7 +7,7 @@
 #include "base/atomic.h"
 #include "os/caught_signals.h"
 #include "os/interrupt_signal.h"
-#include "os/never_inlined.h"
+#include "os/signal_facts.h"
 
 namespace weft::detail::os {
 
@@ -100,7 +97,7 @@ const char* why_not_caught(int signal) noexcept {
     if (signal < 1 || signal > signals_max)
         return "a signal has a number from 1 to 64; use a name such as SIGINT or SIGTERM";
     if (signal == SIGKILL || signal == SIGSTOP) return "no program can handle it; use SIGTERM or SIGTSTP";
-    if (signal > SIGSYS && signal < SIGRTMIN) return "the C library uses it; choose another signal";
+    if (!is_for_programs(signal)) return "the C library uses it; choose another signal";
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
         if (signal == fault) return "it reports a fault of the thread that receives it; handle it with sigaction";
     }
@@ -163,18 +160,6 @@ void release_signal(int signal) noexcept {
 bool signal_is_ignored(int signal) noexcept {
     struct sigaction now = {};
     return sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
-}
-
-WEFT_OS_CALL int event_make() noexcept { return or_errno(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
-
-void event_set(int fd) noexcept {
-    const uint64_t one = 1;
-    static_cast<void>(::write(fd, &one, sizeof(one)) == 0);  // if it fails, the descriptor is already readable
-}
-
-void event_clear(int fd) noexcept {
-    uint64_t ignored = 0;
-    static_cast<void>(::read(fd, &ignored, sizeof(ignored)) == 0);
 }
 
 }  // namespace weft::detail::os

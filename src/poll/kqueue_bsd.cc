@@ -1,4 +1,4 @@
-// kqueue_darwin.cc: this system's backend; see kqueue.h.
+// kqueue_bsd.cc: this system's backend; see kqueue.h.
 #include <memory>
 #include <new>
 

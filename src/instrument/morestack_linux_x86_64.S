@@ -1,4 +1,4 @@
-// morestack_x86_64.S: the slow path of -fsplit-stack prologues, taken when the preempt word is set.
+// morestack_linux_x86_64.S: the slow path of -fsplit-stack prologues, taken when the preempt word is set.
 //
 // GCC's prologue:
 //

@@ -1,21 +1,20 @@
-// questions_linux.cc: asks another thread where it is. See signals.h.
+// questions_posix.cc: asks another thread where it is. See signals.h.
 //
 // One question at a time. Its number shares the word with the state, so a late answer matches none:
 //
 //     idle ──ask──▶ asked ──the handler──▶ answering ──the handler──▶ answered
 //                     └──the asker, time is up──▶ idle
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <csignal>
 
 #include <weft/detail/spin_lock.h>
 
 #include "os/cpu_sampling.h"
 #include "os/interrupt_signal.h"
+#include "os/machine_context.h"
+#include "os/marked_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
 
@@ -44,7 +43,7 @@ constinit spin_lock asking;
 constinit atomic<bool> enabled{false};
 constinit struct sigaction previous = {};
 
-void answer(uint32_t number, const ucontext_t* context) noexcept {
+void answer(uint32_t number, const void* context) noexcept {
     uint32_t seen = asked + states * number;
     // acquire: pairs with ask_thread; relaxed: the question is no longer open
     if (!question.word.compare_exchange_strong(seen, answering + states * number, acquire, relaxed)) return;
@@ -71,33 +70,15 @@ void on_question(int signal, siginfo_t* info, void* context) {
     errno = kept_errno;
 }
 
-// The mark is the question's address.
-bool send_question(int tid, uint32_t number) noexcept {
-    siginfo_t info{};
-    info.si_signo = question_signal;
-    info.si_code = SI_QUEUE;
-    info.si_pid = getpid();
-    info.si_uid = number;
-    info.si_ptr = &question;
-    return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, question_signal, &info) == 0;
-}
-
 }  // namespace
 
 fault place_of(int signal, const void* context) noexcept {
-    const auto* c = static_cast<const ucontext_t*>(context);
-    fault at{signal, nullptr, nullptr, nullptr};
-#if defined(__x86_64__)
-    at.address = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RSP]);
-    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RIP]);
-    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RBP]);
-#elif defined(__aarch64__)
-    at.address = reinterpret_cast<const void*>(c->uc_mcontext.sp);
-    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.pc);
-    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.regs[29]);
-    at.return_register = reinterpret_cast<const void*>(c->uc_mcontext.regs[30]);
-#endif
-    return at;
+    const machine_registers r = read_registers(context);
+    return {.signal = signal,
+            .address = reinterpret_cast<const void*>(r.sp),
+            .pc = reinterpret_cast<const void*>(r.pc),
+            .fp = reinterpret_cast<const void*>(r.fp),
+            .return_register = reinterpret_cast<const void*>(r.return_address)};
 }
 
 void answer_if_asked(int signal, const void* context) noexcept {
@@ -105,13 +86,10 @@ void answer_if_asked(int signal, const void* context) noexcept {
     const uint32_t seen = question.word.load(acquire);  // pairs with ask_thread
     // relaxed: as the word says
     if (seen % states != asked || question.tid.load(relaxed) != current_tid()) return;
-    answer(seen / states, static_cast<const ucontext_t*>(context));
+    answer(seen / states, context);
 }
 
-bool is_question(const void* info) noexcept {
-    const auto* i = static_cast<const siginfo_t*>(info);
-    return i->si_code == SI_QUEUE && i->si_pid == getpid() && i->si_ptr == &question;
-}
+bool is_question(const void* info) noexcept { return has_mark(info, &question); }
 
 void enable_questions() noexcept {
     if (!can_ask || questions_enabled()) return;
@@ -161,7 +139,7 @@ bool ask_thread(int tid, void (*look)(void* closure, const fault& where) noexcep
     question.tid.store(tid, relaxed);                       // relaxed: published by the word
     question.word.store(asked + states * number, release);  // pairs with answer
     bool done = false;
-    if (send_question(tid, number)) {
+    if (send_marked(tid, question_signal, &question)) {
         const int64_t deadline_ns = monotonic_ns() + patience_ns;
         do {
             sleep_ns(nap_ns);

@@ -1,6 +1,4 @@
-// signals_linux.cc: see signals.h.
-#include <sys/auxv.h>
-#include <ucontext.h>
+// signals_posix.cc: see signals.h.
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,13 +8,10 @@
 
 #include "base/report_hook.h"
 #include "os/interrupt_signal.h"
+#include "os/machine_context.h"
 #include "os/os.h"
+#include "os/signal_facts.h"
 #include "os/signals.h"
-
-// Newer than some headers.
-#ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
-#endif
 
 namespace weft::detail::os {
 
@@ -35,9 +30,6 @@ struct alternate {
     std::size_t mapped;
     bool installed;
 };
-
-// By kill(), raise() or similar: nothing was accessed.
-bool was_sent(const siginfo_t& info) noexcept { return info.si_code <= 0; }
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction& before = signal == SIGSEGV ? previous_segv : previous_bus;
@@ -58,24 +50,26 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    const auto* registers = static_cast<const ucontext_t*>(context);
-    fault f{signal, info->si_addr, nullptr, nullptr};
-#if defined(__x86_64__)
-    f.pc = reinterpret_cast<const void*>(registers->uc_mcontext.gregs[REG_RIP]);
-    f.fp = reinterpret_cast<const void*>(registers->uc_mcontext.gregs[REG_RBP]);
-#elif defined(__aarch64__)
-    f.pc = reinterpret_cast<const void*>(registers->uc_mcontext.pc);
-    f.fp = reinterpret_cast<const void*>(registers->uc_mcontext.regs[29]);
-#endif
+    const machine_registers r = read_registers(context);
+    const fault f{signal, info->si_addr, reinterpret_cast<const void*>(r.pc), reinterpret_cast<const void*>(r.fp)};
     if (!was_sent(*info) && fault_handler(f)) return;
     pass_on(signal, info, context);
+}
+
+// A size that sigaltstack accepts.
+std::size_t smallest_stack() noexcept {
+#if defined(_SC_MINSIGSTKSZ)
+    return static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
+#else
+    return MINSIGSTKSZ;
+#endif
 }
 
 }  // namespace
 
 void* map_alternate_stack() noexcept {
     const std::size_t page = page_size();
-    std::size_t size = handler_needs + getauxval(AT_MINSIGSTKSZ) + sizeof(alternate);
+    std::size_t size = handler_needs + signal_frame_size() + sizeof(alternate);
     size = (size + page - 1) / page * page;
     // Sparse, so that the kernel does not merge it with a stack of the C library, which aborts if
     // it cannot unmap one.
@@ -99,8 +93,7 @@ void remove_alternate_stack(void* memory) noexcept {
     if (memory == nullptr) return;
     auto* a = static_cast<alternate*>(memory);
     if (a->installed) {
-        if ((a->before.ss_flags & SS_DISABLE) != 0)
-            a->before.ss_size = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
+        if ((a->before.ss_flags & SS_DISABLE) != 0) a->before.ss_size = smallest_stack();
         if (sigaltstack(&a->before, nullptr) != 0) return;  // still in use, so it stays
     }
     unmap_pages(a, a->mapped);
@@ -118,8 +111,6 @@ void install_fault_handler(bool (*handler)(const fault&)) noexcept {
 }
 
 namespace {
-
-constexpr int largest_signal = 64;
 
 struct hooked {
     atomic<void (*)() noexcept> hook{nullptr};
@@ -141,21 +132,16 @@ void on_hooked(int signal, siginfo_t* info, void* context) {
 }
 
 bool may_be_hooked(int signal) noexcept {
-    if (signal < 1 || signal > largest_signal || (signal > SIGSYS && signal < SIGRTMIN)) return false;
+    if (!is_for_programs(signal)) return false;
     for (const int taken : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGURG}) {
         if (signal == taken) return false;
     }
     return true;
 }
 
-struct named_signal {
-    std::string_view name;
-    int number;
-};
-
 constexpr named_signal signal_names[] = {
     {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
-    {"TERM", SIGTERM}, {"CONT", SIGCONT}, {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR},
+    {"TERM", SIGTERM}, {"CONT", SIGCONT}, {"WINCH", SIGWINCH}, {"IO", SIGIO},
 };
 
 }  // namespace
@@ -165,6 +151,7 @@ int signal_number(std::string_view name) noexcept {
     for (const named_signal& s : signal_names) {
         if (s.name == name) return s.number;
     }
+    if (own_signal.name == name) return own_signal.number;
     int number = 0;
     const auto result = std::from_chars(name.data(), name.data() + name.size(), number);
     const bool whole = result.ec == std::errc() && result.ptr == name.data() + name.size();

@@ -1,27 +1,29 @@
-// commit_linux.cc: see commit.h.
+// commit_posix.cc: see commit.h.
 //
 // Linux counts a private mapping as memory for good once it is writable. So mprotect commits pages,
 // but only a new mapping in their place decommits them.
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
-#include <ctime>
 #include <utility>
 
 #include "os/commit.h"
+#include "os/mapping.h"
 #include "os/os.h"
 
 namespace weft::detail::os {
 
 namespace {
 
-constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | map_uncounted;
 constexpr std::size_t pages_at_once = 256;  // per call; the results lie on the stack
+
+// Systems differ in the type of the result's bytes.
+template <typename Address, typename Byte>
+int look(int (*call)(Address, std::size_t, Byte*), void* address, std::size_t size, unsigned char* present) noexcept {
+    return call(address, size, reinterpret_cast<Byte*>(present));
+}
 
 }  // namespace
 
@@ -33,7 +35,7 @@ void* map_reserved(std::size_t size) noexcept {
     unmap_kept_pages();
     void* address = mmap(nullptr, size, PROT_NONE, reserved, -1, 0);
     if (address == MAP_FAILED) return nullptr;
-    madvise(address, size, MADV_NOHUGEPAGE);
+    refuse_huge_pages(address, size);
     return address;
 }
 
@@ -46,17 +48,8 @@ int commit_pages(void* address, std::size_t size) noexcept {
 
 bool decommit_pages(void* address, std::size_t size) noexcept {
     if (mmap(address, size, PROT_NONE, reserved | MAP_FIXED, -1, 0) == MAP_FAILED) return false;
-    madvise(address, size, MADV_NOHUGEPAGE);  // else it would stay a separate mapping
+    refuse_huge_pages(address, size);  // else it would stay a separate mapping
     return true;
-}
-
-// A futex wait without time reports EFAULT if the kernel cannot read the word.
-bool is_readable(const void* address) noexcept {
-    const int before = errno;
-    auto* word = reinterpret_cast<uint32_t*>(reinterpret_cast<uintptr_t>(address) & ~uintptr_t{3});
-    const timespec now{};
-    const long result = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &now, nullptr, 0);
-    return result == 0 || std::exchange(errno, before) != EFAULT;
 }
 
 std::size_t absent_bytes(const void* low, std::size_t size) noexcept {
@@ -65,7 +58,7 @@ std::size_t absent_bytes(const void* low, std::size_t size) noexcept {
     auto* at = static_cast<char*>(const_cast<void*>(low));  // NOLINT: mincore only looks
     for (std::size_t done = 0; done < size; done += pages_at_once * page) {
         const std::size_t pages = std::min((size - done + page - 1) / page, pages_at_once);
-        if (mincore(at + done, pages * page, present) != 0) return 0;
+        if (look(&mincore, at + done, pages * page, present) != 0) return 0;
         for (std::size_t i = 0; i < pages; ++i) {
             if ((present[i] & 1) != 0) return done + i * page;
         }

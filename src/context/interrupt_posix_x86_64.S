@@ -1,4 +1,4 @@
-// interrupt_linux_x86_64.S: see interrupt.h.
+// interrupt_posix_x86_64.S: see interrupt.h.
 //
 // At entry (rsp) is the interrupted pc, and 8(rsp) to 136(rsp) the red zone of the interrupted
 // function. All registers and flags are live.
@@ -32,7 +32,7 @@ WEFT_FUNCTION_BEGIN(run_interrupt_entry)
     cld
     weft_save_vectors
     fninit                                     // the callee may expect an empty x87 stack
-    callq run_interrupted@PLT
+    callq WEFT_CALLED(run_interrupted)
     weft_restore_vectors
     leaq -72(%rbp), %rsp
     popq %r11

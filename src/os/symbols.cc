@@ -1,18 +1,18 @@
-// symbols_linux.cc: see symbols.h.
+// symbols.cc: see symbols.h. For systems whose programs are ELF files.
 //
 // The program itself is found by the headers that the kernel passes: the dynamic linker does not
 // know a static program.
+#include "os/symbols.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sys/auxv.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
-#include "os/symbols.h"
+#include "os/auxiliary_values.h"
 
 namespace weft::detail::os {
 
@@ -37,9 +37,9 @@ struct program_image {
     uintptr_t shift = 0;  // from addresses in the file to those in memory
 
     program_image() noexcept {
-        const uintptr_t headers = getauxval(AT_PHDR);
+        const auto [headers, count] = find_program_headers();
         if (headers == 0) return;
-        segments = {at_address<segment>(headers), getauxval(AT_PHNUM)};
+        segments = {at_address<segment>(headers), count};
         for (const segment& s : segments) {
             // The headers follow the file's header, which begins the first segment.
             if (s.p_type == PT_LOAD && s.p_offset == 0) shift = headers - sizeof(file_header) - s.p_vaddr;
@@ -92,7 +92,7 @@ bool find_code(const void* pc, code_place& place) noexcept {
     place.function = is_known ? info.dli_sname : nullptr;
     place.in_program = program.contains(pc);
     if (place.in_program) {
-        place.path = program_invocation_name;
+        place.path = program_name();
         place.address = reinterpret_cast<uintptr_t>(pc) - program.shift;
     } else {
         if (!is_known) return false;
@@ -111,7 +111,5 @@ bool runs_at_start() noexcept {
     Dl_info info{};
     return dladdr(&in_this_module, &info) != 0 && program.needs(name_of(info.dli_fname));
 }
-
-bool has_extra_rights() noexcept { return getauxval(AT_SECURE) != 0; }
 
 }  // namespace weft::detail::os

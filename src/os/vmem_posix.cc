@@ -1,14 +1,15 @@
-// vmem_linux.cc: see vmem.h.
+// vmem_posix.cc: see vmem.h.
 #include <sys/mman.h>
 
 #include <cerrno>
 
+#include "os/mapping.h"
 #include "os/vmem.h"
 
 namespace weft::detail::os {
 
 void* reserve_pages(std::size_t size) noexcept {
-    void* address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | map_uncounted, -1, 0);
     return address == MAP_FAILED ? nullptr : address;
 }
 

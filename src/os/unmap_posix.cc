@@ -1,4 +1,4 @@
-// unmap_linux.cc: unmaps pages even if the system may refuse.
+// unmap_posix.cc: unmaps pages even if the system may refuse.
 //
 // Unmapping can fail at the limit of mappings (docs/system_calls.md). Then the content is released
 // at once (MADV_DONTNEED splits no mapping), and the range is kept on a list. Each later call that

@@ -1,4 +1,4 @@
-// stay_loaded_linux.cc: see stay_loaded.h.
+// stay_loaded_posix.cc: see stay_loaded.h.
 #include <dlfcn.h>
 
 #include "os/stay_loaded.h"
