@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 #include "os/os.h"
+#include "os/vmem.h"
 
 // Newer than Debian 12's headers.
 #ifndef MADV_GUARD_INSTALL
@@ -61,6 +63,16 @@ const protector& process_protector() noexcept {
 }
 
 }  // namespace
+
+uint64_t mapping_limit() noexcept {
+    uint64_t limit = 65530;
+    if (std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
+        unsigned long long value = 0;
+        if (std::fscanf(file, "%llu", &value) == 1) limit = value;  // NOLINT(cert-err34-c): checked by the result
+        std::fclose(file);
+    }
+    return limit;
+}
 
 bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
 
