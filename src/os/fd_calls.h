@@ -37,6 +37,9 @@ namespace weft::detail::os {
                                                     std::size_t count,
                                                     bool& stopped) noexcept;
 
+// Whether a Unix socket may have a name that is not a path.
+[[nodiscard]] bool has_abstract_names() noexcept;
+
 // Descriptors sent with bytes over a Unix socket, at most files_most. count: the capacity, then the
 // number received. cut: some did not fit, and are closed.
 inline constexpr std::size_t files_most = 253;

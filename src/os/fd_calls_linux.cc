@@ -8,6 +8,8 @@
 
 namespace weft::detail::os {
 
+bool has_abstract_names() noexcept { return true; }
+
 WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept {
     const sigpipe_held_back signal;
     off_t at = offset;
