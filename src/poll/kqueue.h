@@ -49,7 +49,8 @@ public:
         if (change(change_of(fd, EVFILT_READ, EV_ENABLE)) == 0) return EEXIST;
         if (const int error = change(change_of(fd, EVFILT_READ, EV_ADD | EV_CLEAR, token)); error != 0) return error;
         const int error = change(change_of(fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, token));
-        if (error != 0) remove(fd);
+        if (error == 0 || error == EINVAL) return 0;  // EINVAL: only read, such as another kqueue
+        remove(fd);
         return error;
     }
 
