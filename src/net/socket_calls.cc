@@ -55,7 +55,9 @@ bool is_gone(int error) noexcept {
         case ENETDOWN:
         case ENOPROTOOPT:
         case EHOSTDOWN:
+#if defined(ENONET)
         case ENONET:
+#endif
         case EHOSTUNREACH:
         case EOPNOTSUPP:
         case ENETUNREACH:
