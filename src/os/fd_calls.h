@@ -61,6 +61,12 @@ inline constexpr std::size_t files_most = 253;
 [[nodiscard]] int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept;
 [[nodiscard]] int socket_option_of(int fd, int level, int option, int& value) noexcept;
 
+// AF_INET or another.
+[[nodiscard]] int socket_family(int fd, int& family) noexcept;
+
+// The option of TCP for the idle time before the first keep-alive probe.
+[[nodiscard]] int tcp_idle_option() noexcept;
+
 [[nodiscard]] int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept;
 
 [[nodiscard]] int make_nonblocking(int fd) noexcept;

@@ -8,6 +8,14 @@
 
 namespace weft::detail::os {
 
+int socket_family(int fd, int& family) noexcept {
+    sockaddr_storage own{};
+    uint32_t size = sizeof(own);
+    const int result = socket_name(fd, false, reinterpret_cast<sockaddr*>(&own), size);
+    family = own.ss_family;
+    return result;
+}
+
 bool has_abstract_names() noexcept { return false; }
 
 // Descriptors without a buffer for them are dropped without a word, so every short read may have

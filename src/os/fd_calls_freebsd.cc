@@ -1,4 +1,6 @@
 // fd_calls_freebsd.cc: see fd_calls.h.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/ucred.h>
@@ -10,6 +12,8 @@
 #include "os/sigpipe.h"
 
 namespace weft::detail::os {
+
+int tcp_idle_option() noexcept { return TCP_KEEPIDLE; }
 
 WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept {
     if (count == 0) return 0;  // to the system, that is all of the file

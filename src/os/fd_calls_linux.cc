@@ -1,4 +1,6 @@
 // fd_calls_linux.cc: see fd_calls.h.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
@@ -7,6 +9,10 @@
 #include "os/sigpipe.h"
 
 namespace weft::detail::os {
+
+int tcp_idle_option() noexcept { return TCP_KEEPIDLE; }
+
+int socket_family(int fd, int& family) noexcept { return socket_option_of(fd, SOL_SOCKET, SO_DOMAIN, family); }
 
 bool has_abstract_names() noexcept { return true; }
 
