@@ -4,12 +4,11 @@
 // Any register may be live, to its full width. The area is below rsp, which the macros leave
 // 64-byte aligned, so their users need a frame pointer.
 //
-// Numbers are in brackets, because to an Apple assembler $1 is an argument of a macro.
+// Numbers are in brackets, because to an Apple assembler $1 is an argument of a macro. Include
+// asm_names.h first.
 //
 // AMX tiles and protection keys are not saved: they stay in the thread, like the green thread.
 #pragma once
-
-#include "context/asm_names.h"
 
 // clang-format off: assembly to the end
 
