@@ -1,9 +1,10 @@
 # weft_sources.cmake: selects the files of src/ for this platform.
 #
-# A file named x_linux.cc, x_darwin.cc or x_windows.cc is for that system. x_x86_64.S or
-# x_aarch64.cc is for that processor, and x_linux_aarch64.S for the two together. All other files
-# are for every platform. Where a file for a system exists, the file of the same name without a
-# system is for the other systems. There is no list to maintain.
+# A file named x_linux.cc, x_darwin.cc, x_freebsd.cc or x_windows.cc is for that system, x_bsd.cc for
+# macOS and FreeBSD, x_posix.cc for all but Windows. x_x86_64.S, x_aarch64.cc or x_riscv64.cc is for
+# that processor, and x_linux_aarch64.S for the two together. All other files are for every platform.
+# Where a file for a system or a group of them exists, the file of the same name without a system is
+# for the other systems. There is no list to maintain.
 
 # The last path component without its extension, and without the _test of a unit test.
 function(weft_stem path result)
@@ -12,20 +13,30 @@ function(weft_stem path result)
   set(${result} "${stem}" PARENT_SCOPE)
 endfunction()
 
+# weft_system_names: the suffixes of files for this system.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(weft_system linux)
+  set(weft_system_names linux posix)
 elseif(APPLE)
   set(weft_system darwin)
+  set(weft_system_names darwin bsd posix)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
+  set(weft_system freebsd)
+  set(weft_system_names freebsd bsd posix)
 elseif(WIN32)
   set(weft_system windows)
+  set(weft_system_names windows)
 else()
   set(weft_system none)
+  set(weft_system_names)
 endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(weft_processor x86_64)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(weft_processor aarch64)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "riscv64")
+  set(weft_processor riscv64)
 else()
   set(weft_processor none)
 endif()
@@ -36,13 +47,13 @@ function(weft_keep_platform files)
   foreach(file IN LISTS ${files})
     weft_stem("${file}" stem)
     set(keep TRUE)
-    if(stem MATCHES "_(x86_64|aarch64)$")
+    if(stem MATCHES "_(x86_64|aarch64|riscv64)$")
       if(NOT CMAKE_MATCH_1 STREQUAL weft_processor)
         set(keep FALSE)
       endif()
-      string(REGEX REPLACE "_(x86_64|aarch64)$" "" stem "${stem}")
+      string(REGEX REPLACE "_(x86_64|aarch64|riscv64)$" "" stem "${stem}")
     endif()
-    if(stem MATCHES "_(linux|darwin|windows)$" AND NOT CMAKE_MATCH_1 STREQUAL weft_system)
+    if(stem MATCHES "_(linux|darwin|freebsd|windows|bsd|posix)$" AND NOT CMAKE_MATCH_1 IN_LIST weft_system_names)
       set(keep FALSE)
     endif()
     if(keep)
@@ -50,10 +61,12 @@ function(weft_keep_platform files)
     endif()
   endforeach()
   foreach(file IN LISTS kept)
-    string(REGEX REPLACE "_${weft_system}((_x86_64|_aarch64)?\\.[a-zA-Z]+)$" "\\1" for_others "${file}")
-    if(NOT for_others STREQUAL file)
-      list(REMOVE_ITEM kept "${for_others}")
-    endif()
+    foreach(name IN LISTS weft_system_names)
+      string(REGEX REPLACE "_${name}((_x86_64|_aarch64|_riscv64)?\\.[a-zA-Z]+)$" "\\1" for_others "${file}")
+      if(NOT for_others STREQUAL file)
+        list(REMOVE_ITEM kept "${for_others}")
+      endif()
+    endforeach()
   endforeach()
   set(${files} ${kept} PARENT_SCOPE)
 endfunction()

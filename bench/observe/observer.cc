@@ -20,7 +20,8 @@ std::shared_ptr<const void> observer_from_environment() {
     if (name == "sampled_stacks") return std::make_shared<const recorder>(recorder_options{.stack_every = 16});
     if (name == "all_stacks") return std::make_shared<const recorder>(recorder_options{.stack_every = 1});
     if (name == "cpu_profiler") return std::make_shared<const weft::observe::cpu_profiler>();
-    std::fprintf(stderr, "bench: BENCH_OBSERVE=%s: unknown; use recorder, sampled_stacks, all_stacks or cpu_profiler\n", wanted);
+    std::fprintf(stderr, "bench: BENCH_OBSERVE=%s: unknown; use recorder, sampled_stacks, all_stacks or cpu_profiler\n",
+                 wanted);
     std::exit(2);
 }
 

@@ -12,6 +12,7 @@
 
 #if defined(__APPLE__)
 #define WEFT_SYMBOL(name) _##name
+#define WEFT_CALLED(name) _##name
 #define WEFT_FUNCTION_BEGIN(name)         \
     .text WEFT_THEN                       \
     .balign 16 WEFT_THEN                  \
@@ -20,6 +21,7 @@
 #define WEFT_FUNCTION_END(name)
 #elif defined(__ELF__)
 #define WEFT_SYMBOL(name) name
+#define WEFT_CALLED(name) name@PLT
 #define WEFT_FUNCTION_BEGIN(name)         \
     .text WEFT_THEN                       \
     .balign 16 WEFT_THEN                  \
@@ -29,6 +31,7 @@
 #define WEFT_FUNCTION_END(name) .size name, .- name
 #else
 #define WEFT_SYMBOL(name) name
+#define WEFT_CALLED(name) name
 #define WEFT_FUNCTION_BEGIN(name)         \
     .text WEFT_THEN                       \
     .balign 16 WEFT_THEN                  \

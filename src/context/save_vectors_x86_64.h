@@ -4,13 +4,16 @@
 // Any register may be live, to its full width. The area is below rsp, which the macros leave
 // 64-byte aligned, so their users need a frame pointer.
 //
+// Numbers are in brackets, because to an Apple assembler $1 is an argument of a macro. Include
+// asm_names.h first.
+//
 // AMX tiles and protection keys are not saved: they stay in the thread, like the green thread.
 #pragma once
 
 // clang-format off: assembly to the end
 
-#define WEFT_VECTORS_MASK 0xe7   // x87, SSE, AVX, three parts of AVX-512: at most 2,688 bytes
-#define WEFT_VECTORS_SIZE 2752
+#define WEFT_VECTORS_MASK (0xe7)   // x87, SSE, AVX, three parts of AVX-512: at most 2,688 bytes
+#define WEFT_VECTORS_SIZE (2752)
 
 // Clobbers rax, rcx, rdx, flags.
 .macro weft_save_vectors
@@ -25,11 +28,11 @@
     movq %rax, 552(%rsp)
     movq %rax, 560(%rsp)
     movq %rax, 568(%rsp)
-    movq run_vector_form@GOTPCREL(%rip), %rcx
+    movq WEFT_SYMBOL(run_vector_form)@GOTPCREL(%rip), %rcx
     movl (%rcx), %ecx
     movl $WEFT_VECTORS_MASK, %eax
     xorl %edx, %edx
-    cmpl $1, %ecx
+    cmpl $(1), %ecx
     je 91f
     jb 92f
     xsavec64 (%rsp)
@@ -42,7 +45,7 @@
 
 // Requires: rsp as weft_save_vectors left it. Clobbers the same.
 .macro weft_restore_vectors
-    movq run_vector_form@GOTPCREL(%rip), %rcx
+    movq WEFT_SYMBOL(run_vector_form)@GOTPCREL(%rip), %rcx
     movl (%rcx), %ecx
     movl $WEFT_VECTORS_MASK, %eax
     xorl %edx, %edx

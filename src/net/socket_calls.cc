@@ -55,7 +55,9 @@ bool is_gone(int error) noexcept {
         case ENETDOWN:
         case ENOPROTOOPT:
         case EHOSTDOWN:
+#if defined(ENONET)
         case ENONET:
+#endif
         case EHOSTUNREACH:
         case EOPNOTSUPP:
         case ENETUNREACH:
@@ -123,8 +125,7 @@ fd_handle adopt_socket(int fd, bool is_unix, int type, const char* what) {
     int found = 0;
     if (const int result = os::socket_option_of(fd, SOL_SOCKET, SO_TYPE, found); result < 0) throw_errno(-result, what);
     if (found != type) throw_errno(EPROTOTYPE, what);
-    if (const int result = os::socket_option_of(fd, SOL_SOCKET, SO_DOMAIN, found); result < 0)
-        throw_errno(-result, what);
+    if (const int result = os::socket_family(fd, found); result < 0) throw_errno(-result, what);
     const bool fits = is_unix ? found == AF_UNIX : found == AF_INET || found == AF_INET6;
     if (!fits) throw_errno(EAFNOSUPPORT, what);
     if (const int result = os::make_nonblocking(fd); result < 0) throw_errno(-result, what);

@@ -84,7 +84,7 @@ void tcp_stream::set_keep_alive(bool on, std::chrono::seconds idle, std::chrono:
         constexpr std::chrono::seconds::rep most = std::numeric_limits<int>::max();
         return static_cast<int>(std::clamp(s.count(), -most, most));  // the system reports what it rejects
     };
-    detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPIDLE, number(idle), what);
+    detail::set_option(handle_, IPPROTO_TCP, os::tcp_idle_option(), number(idle), what);
     detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPINTVL, number(interval), what);
     detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPCNT, probes, what);
 }

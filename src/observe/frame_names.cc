@@ -31,7 +31,7 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
 
 std::string path_of_program() {
     char path[4096];
-    const ssize_t size = ::readlink(weft::detail::os::program_file, path, sizeof(path));
+    const ssize_t size = ::readlink(weft::detail::os::program_file(), path, sizeof(path));
     return size <= 0 ? std::string() : std::string(path, static_cast<std::size_t>(size));
 }
 

@@ -4,7 +4,6 @@
 // another thread.
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -161,15 +160,6 @@ bool has_thread(const sampling_timer& timer) noexcept {
 }
 
 void end_timer(const sampling_timer& timer) noexcept { syscall(SYS_timer_delete, timer.id); }
-
-bool copy_memory(void* to, const void* from, std::size_t size) noexcept {
-    const iovec here{to, size};
-    const iovec there{const_cast<void*>(from), size};  // NOLINT: it is only read
-    const int kept_errno = errno;
-    const long copied = syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL);
-    errno = kept_errno;
-    return copied == static_cast<long>(size);
-}
 
 void forget_sampling() noexcept {
     hook_now.store(nullptr, relaxed_alone);

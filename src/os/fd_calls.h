@@ -37,6 +37,9 @@ namespace weft::detail::os {
                                                     std::size_t count,
                                                     bool& stopped) noexcept;
 
+// Whether a Unix socket may have a name that is not a path.
+[[nodiscard]] bool has_abstract_names() noexcept;
+
 // Descriptors sent with bytes over a Unix socket, at most files_most. count: the capacity, then the
 // number received. cut: some did not fit, and are closed.
 inline constexpr std::size_t files_most = 253;
@@ -57,6 +60,12 @@ inline constexpr std::size_t files_most = 253;
 [[nodiscard]] int socket_option(int fd, int level, int option, int value) noexcept;
 [[nodiscard]] int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept;
 [[nodiscard]] int socket_option_of(int fd, int level, int option, int& value) noexcept;
+
+// AF_INET or another.
+[[nodiscard]] int socket_family(int fd, int& family) noexcept;
+
+// The option of TCP for the idle time before the first keep-alive probe.
+[[nodiscard]] int tcp_idle_option() noexcept;
 
 [[nodiscard]] int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept;
 

@@ -1,4 +1,4 @@
-// guard_linux.cc: three ways to make the low end of a stack fault.
+// guard_linux.cc: two ways of Linux to make the low end of a stack fault.
 //
 // See: docs/stacks.md, Guards
 #include <fcntl.h>
@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 #include "os/os.h"
+#include "os/vmem.h"
 
 // Newer than Debian 12's headers.
 #ifndef MADV_GUARD_INSTALL
@@ -62,9 +64,17 @@ const protector& process_protector() noexcept {
 
 }  // namespace
 
-bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
+uint64_t mapping_limit() noexcept {
+    uint64_t limit = 65530;
+    if (std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
+        unsigned long long value = 0;
+        if (std::fscanf(file, "%llu", &value) == 1) limit = value;  // NOLINT(cert-err34-c): checked by the result
+        std::fclose(file);
+    }
+    return limit;
+}
 
-bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
+bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
 
 bool allow_write_protect(void* address, std::size_t size) noexcept {
     const protector& p = process_protector();

@@ -6,6 +6,7 @@
 // Threads: see each. See: context/interrupt.h, handoff/preempt.h
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 
 #include <weft/detail/spin_lock.h>
@@ -16,8 +17,8 @@ namespace weft::detail::os {
 
 struct fault;
 
-// SIGURG: ignored by default, and debuggers pass it through.
-inline constexpr int default_interrupt_signal = 23;
+// Ignored by default, and debuggers pass it through.
+inline constexpr int default_interrupt_signal = SIGURG;
 inline constexpr int largest_signal = 64;
 
 inline constexpr bool can_interrupt = !handlers_come_late;

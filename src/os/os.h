@@ -31,7 +31,7 @@ void futex_wake_one(atomic<uint32_t>& word) noexcept;
 [[nodiscard]] void* map_pages(std::size_t size, bool sparse) noexcept;
 
 // If the system refuses, releases only the content, and the address space in a later call
-// (unmap_linux.cc). May allocate, so not in a signal handler.
+// (unmap_posix.cc). May allocate, so not in a signal handler.
 void unmap_pages(void* address, std::size_t size) noexcept;
 void unmap_kept_pages() noexcept;
 [[nodiscard]] std::size_t kept_pages_for_test() noexcept;  // in bytes; while no other thread unmaps

@@ -1,20 +1,17 @@
-// process_calls_linux.cc: see process_calls.h.
+// process_calls_linux.cc: processes: see process_calls.h.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <ctime>
 
-#include "os/file_calls.h"
 #include "os/never_inlined.h"
 #include "os/process_calls.h"
 
@@ -44,49 +41,12 @@ process_end end_of_status(int status) noexcept {
     return {WEXITSTATUS(status), 0, false};
 }
 
-int out_of_the_way(int fd) noexcept {
-    if (fd > 2) return fd;
-    const int moved = or_errno(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-    ::close(fd);
-    return moved;
-}
-
 [[gnu::always_inline]] inline int wait_for_child(int fd, int pid, siginfo_t& info, int how) noexcept {
     const idtype_t by = fd >= 0 ? wait_by_descriptor : P_PID;
     return or_errno(::waitid(by, static_cast<id_t>(fd >= 0 ? fd : pid), &info, WEXITED | WNOHANG | how));
 }
 
 }  // namespace
-
-WEFT_OS_CALL int pipe_make(int& read_end, int& write_end) noexcept {
-    int ends[2];
-    const int result = or_errno(::pipe2(ends, O_CLOEXEC));
-    if (result < 0) return result;
-    read_end = out_of_the_way(ends[0]);
-    write_end = out_of_the_way(ends[1]);
-    if (read_end >= 0 && write_end >= 0) return 0;
-    const int error = read_end < 0 ? read_end : write_end;
-    if (read_end >= 0) ::close(read_end);
-    if (write_end >= 0) ::close(write_end);
-    return error;
-}
-
-WEFT_OS_CALL ssize_t pipe_read(int fd, void* into, std::size_t size) noexcept {
-    return or_errno(::read(fd, into, size));
-}
-
-WEFT_OS_CALL ssize_t pipe_write(int fd, const void* from, std::size_t size) noexcept {
-    const iovec all{const_cast<void*>(from), size};  // only read
-    return stream_write(fd, &all, 1, own_position);
-}
-
-WEFT_OS_CALL bool pipe_await(int fd, int64_t ns) noexcept {
-    pollfd readable{fd, POLLIN, 0};
-    const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
-    return ::ppoll(&readable, 1, &timeout, nullptr) == 1;
-}
-
-void pipe_close(int fd) noexcept { ::close(fd); }
 
 void limit_own_process(int cpu_seconds) noexcept {
     constexpr long call_close_range = 436;  // Linux 5.9

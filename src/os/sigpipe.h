@@ -3,11 +3,12 @@
 
 #include <pthread.h>
 
-#include <cerrno>
 #include <csignal>
-#include <ctime>
 
 namespace weft::detail::os {
+
+// Takes SIGPIPE, which the calling thread blocks, if it is pending. Part of the porting contract.
+void consume_signal(const sigset_t& blocked) noexcept;
 
 // Blocks SIGPIPE in this thread. take() consumes one that was raised meanwhile, but not one that
 // was pending before.
@@ -33,8 +34,7 @@ public:
 
     // Called if the call has failed with EPIPE, or may have after a partial write.
     void take() const noexcept {
-        constexpr timespec at_once{};
-        while (!stays_ && sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}
+        if (!stays_) consume_signal(only_);
     }
 
 private:

@@ -14,38 +14,28 @@
 // process_spawn_apart puts a process between the two (S3): it clones again, reports the outcome of
 // that in the shared memory, and ends. It executes nothing, so its end remains without a signal.
 //
-// The child runs beside this process's other threads. So it allocates nothing, takes no lock, and
-// makes only system calls. A sanitizer would change the parent thread's state, so its functions are
-// not instrumented.
+// What the child may do: spawn_child.h.
 //
 // Rejected: pidfd_spawn: it needs glibc 2.39, and the library's users are on 2.28.
 // Rejected: A child that waits for its descriptor: posix_spawn waits until the program has begun.
 //
 // Threads: any thread. See: docs/processes.md
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 #include "os/never_inlined.h"
 #include "os/os.h"
 #include "os/process_calls.h"
+#include "os/spawn_child.h"
 
 extern char** environ;  // NOLINT: POSIX has it in no header
-
-#if defined(__clang__)
-#define WEFT_IN_CHILD __attribute__((no_sanitize("thread", "address", "undefined"), disable_sanitizer_instrumentation))
-#else
-#define WEFT_IN_CHILD __attribute__((no_sanitize("thread"), no_sanitize("address"), no_sanitize("undefined")))
-#endif
 
 namespace weft::detail::os {
 
@@ -56,7 +46,6 @@ constexpr unsigned long with_descriptor = 0x1000;    // CLONE_PIDFD, Linux 5.2
 constexpr unsigned long until_execution = 0x4000;    // CLONE_VFORK
 constexpr std::size_t child_stack_size = 64 * 1024;  // holds a path of PATH_MAX, and the calls
 constexpr int signals_end = 65;
-constexpr int exit_without_program = 127;
 constexpr long call_pidfd_open = 434;
 constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
 
@@ -70,115 +59,22 @@ struct kernel_signal_action {
     kernel_signal_set mask;
 };
 
-// Written by the parent before S2, except error, which the child writes.
-struct child_plan {
-    const spawn_request* request;
-    char* const* environment;
-    const char* path;
-    char* top = nullptr;  // process_spawn_apart: of the stack for the second child
-    int error = 0;        // errno's value
+struct child_calls {
+    WEFT_IN_CHILD static long duplicate(int fd, int number) noexcept { return child_call(SYS_dup3, fd, number, 0); }
+
+    // The call fails for SIGKILL and SIGSTOP, which need no reset.
+    WEFT_IN_CHILD static void reset_signals() noexcept {
+        const kernel_signal_action default_action = {nullptr, 0, nullptr, 0};
+        for (int signal = 1; signal < signals_end; ++signal)
+            child_call(SYS_rt_sigaction, signal, &default_action, nullptr, sizeof(kernel_signal_set));
+        const kernel_signal_set none = 0;
+        child_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof(none));
+    }
 };
-
-// Returns minus errno's value on failure.
-template <typename... Arguments>
-[[gnu::always_inline]] inline long child_call(long number, Arguments... arguments) noexcept {
-    const long result = ::syscall(number, arguments...);
-    return result >= 0 ? result : -errno;
-}
-
-WEFT_IN_CHILD long place_standard(int number, int fd) noexcept {
-    if (fd == std_inherited) return 0;
-    if (fd != std_null) return child_call(SYS_dup3, fd, number, 0);
-    const long null = child_call(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
-    if (null < 0 || null == number) return null;
-    const long placed = child_call(SYS_dup3, null, number, 0);
-    child_call(SYS_close, null);
-    return placed;
-}
-
-// The call fails for SIGKILL and SIGSTOP, which need no reset.
-WEFT_IN_CHILD void reset_signals() noexcept {
-    const kernel_signal_action default_action = {nullptr, 0, nullptr, 0};
-    for (int signal = 1; signal < signals_end; ++signal)
-        child_call(SYS_rt_sigaction, signal, &default_action, nullptr, sizeof(kernel_signal_set));
-    const kernel_signal_set none = 0;
-    child_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof(none));
-}
-
-WEFT_IN_CHILD bool has_slash(const char* text) noexcept {
-    for (; *text != '\0'; ++text) {
-        if (*text == '/') return true;
-    }
-    return false;
-}
-
-// Whether the search in PATH continues, as in execvp.
-WEFT_IN_CHILD bool is_elsewhere(long error) noexcept {
-    return error == -EACCES || error == -ENOENT || error == -ENOTDIR || error == -ESTALE || error == -ENODEV ||
-           error == -ETIMEDOUT;
-}
-
-// Omits the slash if length is 0. Returns false if there is no room.
-WEFT_IN_CHILD bool join_path(
-    char* into, std::size_t room, const char* directory, std::size_t length, const char* name) noexcept {
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < length; ++i) {
-        if (used == room) return false;
-        into[used++] = directory[i];
-    }
-    if (length != 0) {
-        if (used == room) return false;
-        into[used++] = '/';
-    }
-    for (;; ++name) {
-        if (used == room) return false;
-        into[used++] = *name;
-        if (*name == '\0') return true;
-    }
-}
-
-// Returns only on failure: minus errno's value.
-WEFT_IN_CHILD long execute(const child_plan& plan) noexcept {
-    const spawn_request& r = *plan.request;
-    const char* name = r.program != nullptr ? r.program : r.arguments[0];
-    if (has_slash(name)) return child_call(SYS_execve, name, r.arguments, plan.environment);
-    char candidate[PATH_MAX];
-    bool is_denied = false;
-    long error = -ENOENT;
-    for (const char* at = plan.path;;) {
-        std::size_t length = 0;
-        while (at[length] != '\0' && at[length] != ':') ++length;
-        if (join_path(candidate, sizeof(candidate), at, length, name)) {
-            error = child_call(SYS_execve, candidate, r.arguments, plan.environment);
-            if (!is_elsewhere(error)) return error;
-            if (error == -EACCES) is_denied = true;
-        }
-        if (at[length] == '\0') return is_denied ? -EACCES : error;
-        at += length + 1;
-    }
-}
-
-// S3. Returns only on failure.
-WEFT_IN_CHILD long begin_program(const child_plan& plan) noexcept {
-    const spawn_request& r = *plan.request;
-    if (r.group == group_kind::own) {
-        if (const long result = child_call(SYS_setpgid, 0, 0); result < 0) return result;
-    } else if (r.group == group_kind::own_session) {
-        if (const long result = child_call(SYS_setsid); result < 0) return result;
-    }
-    for (int i = 0; i < 3; ++i) {
-        if (const long result = place_standard(i, r.standard[i]); result < 0) return result;
-    }
-    if (r.directory != nullptr) {
-        if (const long result = child_call(SYS_chdir, r.directory); result < 0) return result;
-    }
-    reset_signals();
-    return execute(plan);
-}
 
 WEFT_IN_CHILD void run_child(void* argument) noexcept {
     auto& plan = *static_cast<child_plan*>(argument);
-    plan.error = static_cast<int>(-begin_program(plan));
+    plan.error = static_cast<int>(-begin_program<child_calls>(plan));
     for (;;) child_call(SYS_exit_group, exit_without_program);
 }
 

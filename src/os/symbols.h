@@ -22,8 +22,9 @@ struct code_place {
 // Returns false if no module is loaded there.
 [[nodiscard]] bool find_code(const void* pc, code_place& place) noexcept;
 
-// The file that this process executes, under a name that also finds it after it was replaced.
-inline constexpr char program_file[] = "/proc/self/exe";
+// The file that this process executes; on Linux, under a name that also finds it after it was
+// replaced.
+[[nodiscard]] const char* program_file() noexcept;
 
 // Whether this library's constructors run when that file is executed: the program contains the
 // library, or is linked with it. If not, it was loaded later, by dlopen.

@@ -6,8 +6,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft::detail::os {
+
+// How many mappings a process may have; UINT32_MAX: as many as memory allows.
+[[nodiscard]] uint64_t mapping_limit() noexcept;
 
 enum class page_access { none, read, read_write };
 

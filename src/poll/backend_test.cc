@@ -224,6 +224,25 @@ TEST_P(PollBackend, MoreEventsThanABatchArriveInSeveral) {
     }
 }
 
+TEST(KqueueBackend, AQueueIsWatchedForReading) {
+    kqueue_backend poller;
+    ASSERT_EQ(poller.open(), 0);
+    const int queue = ::kqueue();
+    struct kevent e{};
+    EV_SET(&e, 0, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, nullptr);
+    ASSERT_EQ(::kevent(queue, &e, 1, nullptr, 0, nullptr), 0);
+    ASSERT_EQ(poller.add(queue, 7), 0) << "although it cannot be watched for writing";
+    std::array<poll_event, poll_batch> seen;
+    EXPECT_EQ(poller.wait(seen.data(), 0), 0U);
+    EV_SET(&e, 0, EVFILT_USER, 0, NOTE_TRIGGER, 0, nullptr);
+    ASSERT_EQ(::kevent(queue, &e, 1, nullptr, 0, nullptr), 0);
+    ASSERT_EQ(poller.wait(seen.data(), 0), 1U);
+    EXPECT_EQ(seen[0].token, 7U);
+    EXPECT_EQ(seen[0].what, poll_bits::readable);
+    poller.remove(queue);
+    ::close(queue);
+}
+
 INSTANTIATE_TEST_SUITE_P(Of,
                          PollBackend,
                          ::testing::Values(kind{"system", [] { return make_poll_backend(); }},

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 #include <new>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "base/assert.h"
 #include "os/commit.h"
 #include "os/os.h"
+#include "os/vmem.h"
 #include "stack/slab.h"
 
 namespace weft::detail {
@@ -33,12 +33,7 @@ constinit atomic<int64_t> protections_left{-1};  // -1: not yet known
 constinit atomic<bool> canary_warned{false};
 
 int64_t protection_budget() noexcept {
-    uint64_t limit = 65530;
-    if (std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
-        unsigned long long value = 0;
-        if (std::fscanf(file, "%llu", &value) == 1) limit = value;  // NOLINT(cert-err34-c): checked by the result
-        std::fclose(file);
-    }
+    const uint64_t limit = os::mapping_limit();
     return limit > mappings_kept_back ? static_cast<int64_t>((limit - mappings_kept_back) / 2) : 0;
 }
 

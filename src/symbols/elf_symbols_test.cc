@@ -23,7 +23,7 @@ uint64_t address_of(void (*function)()) {
 }
 
 TEST(ElfSymbols, FindsAFunctionThatIsNotExported) {
-    const elf_symbols program(os::program_file);
+    const elf_symbols program(os::program_file());
     const char* name = program.find(address_of(&a_function_of_this_file));
     ASSERT_NE(name, nullptr);
     EXPECT_NE(std::string(name).find("a_function_of_this_file"), std::string::npos);
@@ -31,7 +31,7 @@ TEST(ElfSymbols, FindsAFunctionThatIsNotExported) {
 }
 
 TEST(ElfSymbols, FindsNothingWhereNoFunctionIs) {
-    const elf_symbols program(os::program_file);
+    const elf_symbols program(os::program_file());
     EXPECT_EQ(program.find(0), nullptr);
     EXPECT_EQ(program.find(UINT64_MAX), nullptr);
 }
@@ -44,7 +44,7 @@ TEST(ElfSymbols, HasNothingOfAFileThatIsMissingOrNotElf) {
 
 // Offsets, sizes and counts in the headers are replaced by random ones.
 TEST(ElfSymbols, ADamagedFileIsNotReadBeyondItsEnd) {
-    std::ifstream in(os::program_file, std::ios::binary);
+    std::ifstream in(os::program_file(), std::ios::binary);
     std::string head(512 * 1024, '\0');
     in.read(head.data(), static_cast<std::streamsize>(head.size()));
     head.resize(static_cast<std::size_t>(in.gcount()));

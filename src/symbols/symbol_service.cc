@@ -36,7 +36,7 @@ public:
     explicit service(FILE* output) : output_(output) {}
 
     void answer(const std::string& path, uint64_t address) {
-        const char* file = path.empty() ? os::program_file : path.c_str();
+        const char* file = path.empty() ? os::program_file() : path.c_str();
         const bool known = &weft_find_in_debug_information != nullptr &&
                            weft_find_in_debug_information(file, address, &service::found, this);
         if (!known) {

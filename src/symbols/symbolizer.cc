@@ -63,7 +63,7 @@ void symbolizer::start() noexcept {
                                         .directory = nullptr,
                                         .standard = {request_end, answer_end, os::std_null},
                                         .group = os::group_kind::own,
-                                        .program = os::program_file};
+                                        .program = os::program_file()};
         if (os::process_spawn_apart(request) == 0) state_ = state::running;
         os::pipe_close(answer_end);
     }

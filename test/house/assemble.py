@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 TARGETS = {
     "x86_64": [
         ("elf", "x86_64-linux-gnu", ["-fcf-protection"]),
+        ("elf", "x86_64-unknown-freebsd14", ["-fcf-protection"]),
         ("macho", "x86_64-apple-macos11", []),
         ("coff", "x86_64-pc-windows-gnu", []),
     ],
@@ -28,7 +29,9 @@ TARGETS = {
         ("macho", "arm64-apple-macos11", []),
     ],
 }
-SYSTEM_OF_FORMAT = {"elf": "linux", "macho": "darwin", "coff": "windows"}
+# Systems and groups of them at the ends of names, as in cmake/weft_sources.cmake.
+SYSTEMS_OF_FORMAT = {"elf": ("linux", "posix"), "macho": ("darwin", "bsd", "posix"), "coff": ("windows",)}
+SYSTEMS = "linux|darwin|freebsd|windows|bsd|posix"
 PROPERTY = {"x86_64": "IBT", "aarch64": "BTI"}
 
 # What Windows' switch must save on the stack it leaves, and load from the one it enters: patterns
@@ -46,12 +49,12 @@ def formats_of(name, names):
     processor = re.search(r"_(x86_64|aarch64)$", stem)
     if not processor:
         raise ValueError(f"{name}: a name that ends in no processor: x_x86_64.S or x_aarch64.S")
-    system = re.search(r"_(linux|darwin|windows)$", stem[:processor.start()])
+    system = re.search(rf"_({SYSTEMS})$", stem[:processor.start()])
     for form, target, flags in TARGETS[processor.group(1)]:
-        own = f"{stem[:processor.start()]}_{SYSTEM_OF_FORMAT[form]}{processor.group(0)}.S"
-        if system is None and own in names:
+        own = {f"{stem[:processor.start()]}_{one}{processor.group(0)}.S" for one in SYSTEMS_OF_FORMAT[form]}
+        if system is None and own & set(names):
             continue  # that file handles it
-        if system is None or SYSTEM_OF_FORMAT[form] == system.group(1):
+        if system is None or system.group(1) in SYSTEMS_OF_FORMAT[form]:
             yield form, target, flags
 
 

@@ -24,7 +24,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-SYSTEMS, PROCESSORS = ["linux", "darwin", "windows"], ["x86_64", "aarch64"]
+PROCESSORS = ["x86_64", "aarch64", "riscv64"]
+SYSTEMS = ["linux", "darwin", "freebsd", "windows", "bsd", "posix"]
 FAKE_KQUEUE = "test/support/fake_kqueue"  # <sys/event.h>, for the poller of other systems
 LEFT_OUT = ("include/weft/tls/", "include/weft/asio/", "src/tls/")
 
@@ -32,10 +33,10 @@ LEFT_OUT = ("include/weft/tls/", "include/weft/asio/", "src/tls/")
 def is_ours(path):
     """Whether a file is for this system and processor, as in cmake/weft_sources.cmake."""
     parts = os.path.splitext(os.path.basename(path))[0].removesuffix("_test")
-    for words, here in ((PROCESSORS, platform.machine()), (SYSTEMS, "linux")):
+    for words, here in ((PROCESSORS, [platform.machine()]), (SYSTEMS, ["linux", "posix"])):
         for word in words:
             if parts.endswith("_" + word):
-                if word != here:
+                if word not in here:
                     return False
                 parts = parts.removesuffix("_" + word)
     return True

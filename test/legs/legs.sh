@@ -35,6 +35,7 @@ END
 # Legs that only ./dev test full runs.
 legs_of_full() {
     cat <<'END'
+ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; nothing runs
 modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++: every source and example alone; every header with libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
@@ -341,6 +342,19 @@ leg_musl() {
     fi
 }
 
+# Systems that no program of ours can run on here. The linker refuses an executable with a symbol that
+# neither we nor the system's libraries have. Without optimization: it finds as much.
+leg_ports() {
+    need "${base_packages[@]}" python3-pip
+    local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang  # as in leg_musl
+    local options=(-DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_EXAMPLES=ON) target status=0
+    for target in x86_64-freebsd aarch64-macos x86_64-macos; do
+        step "compiler for $target" test/legs/zig.sh build/zig "$target" || return 1
+        build_step "$target" weft weft_instrument examples/all || status=1
+    done
+    return "$status"
+}
+
 leg_modes() {
     need "${base_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev clang-14 clang-16
     step "compile" python3 test/house/compiles.py --jobs "$jobs" clang++-14:20 clang++-16:20 g++:23 \
@@ -482,7 +496,8 @@ run_all_legs() {
     need "${base_packages[@]}"
     if is_full; then
         say "full: from empty build directories, without a compiler cache"
-        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,gcc14,gcc15,clang21,packages,packages_*,roots,zig}
+        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,x86_64-freebsd,aarch64-macos,x86_64-macos}
+        rm -rf build/{gcc14,gcc15,clang21,packages,packages_*,roots,zig}
     fi
     # shellcheck disable=SC2046
     run_legs $(leg_names)

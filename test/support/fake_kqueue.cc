@@ -66,9 +66,13 @@ int change_user_event(int epoll, queue& q, const struct kevent& c) {
     return 0;
 }
 
+// other: a descriptor that fd does not watch.
+bool is_queue(int fd, int other) { return ::epoll_ctl(fd, EPOLL_CTL_DEL, other, nullptr) != 0 && errno == ENOENT; }
+
 int change(int epoll, queue& q, const struct kevent& c) {
     if (c.filter == EVFILT_USER) return change_user_event(epoll, q, c);
     const int fd = static_cast<int>(c.ident);
+    if (c.filter == EVFILT_WRITE && (c.flags & EV_ADD) != 0 && is_queue(fd, epoll)) return fails_with(EINVAL);
     // Closed descriptors are not watched.
     if (q.watched.contains(fd) && watch(epoll, EPOLL_CTL_MOD, fd, q.watched[fd]) != 0) q.watched.erase(fd);
     const auto found = q.watched.find(fd);
