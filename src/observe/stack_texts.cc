@@ -39,12 +39,10 @@ std::string line_text(const frame_names::shown_line& shown) {
     return text + " at " + std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(line.line);
 }
 
-}  // namespace
-
-std::string stack_texts::text_of(const std::string& addresses) {
+std::string text_of(frame_names& names, const std::string& addresses) {
     std::vector<const void*> pcs(addresses.size() / sizeof(void*));
     std::memcpy(pcs.data(), addresses.data(), pcs.size() * sizeof(void*));
-    const std::vector<frame_names::shown_line> all = names_->lines_of(pcs, false, shown_frames::from_call);
+    const std::vector<frame_names::shown_line> all = names.lines_of(pcs, false, shown_frames::from_call);
     const auto program = std::find_if(all.begin(), all.end(), is_of_program);
     const bool calls_weft = program != all.begin() && program != all.end();
     const std::span lines(calls_weft ? program - 1 : all.begin(), all.end());
@@ -55,6 +53,8 @@ std::string stack_texts::text_of(const std::string& addresses) {
     }
     return text.empty() ? "unknown" : text;
 }
+
+}  // namespace
 
 void stack_texts::name(recorded& r) {
     std::unordered_map<std::string, uint32_t> numbers;  // in r, by addresses
@@ -69,12 +69,12 @@ void stack_texts::name(recorded& r) {
         }
         auto known = known_.find(addresses);
         if (known == known_.end()) {
-            if (!names_) {
-                names_.emplace();
+            if (names_ == nullptr) {
+                names_ = std::make_unique<frame_names>();
             } else if (numbers.size() == 1) {
                 names_->renew();
             }
-            known = known_.emplace(addresses, text_of(addresses)).first;
+            known = known_.emplace(addresses, text_of(*names_, addresses)).first;
         }
         r.texts[s.text] = known->second;
     }

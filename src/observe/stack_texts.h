@@ -6,7 +6,7 @@
 // Threads: one. It blocks.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -21,9 +21,7 @@ public:
     void name(recorded& r);
 
 private:
-    [[nodiscard]] std::string text_of(const std::string& addresses);
-
-    std::optional<frame_names> names_;                    // from the first stack on
+    std::unique_ptr<frame_names> names_;                  // from the first stack on
     std::unordered_map<std::string, std::string> known_;  // by addresses
 };
 
