@@ -173,8 +173,9 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
     P* p = m->p;
     static_assert(poll_batch <= run_queue::capacity / 2);
     if (p->queue.size() + poll_batch > run_queue::capacity) return;
-    const int64_t asked_ns = s.idle.poller.any() ? 0 : s.io.polled_ns();
-    if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_events(s, m, fetched, asked_ns);
+    const int64_t asked_ns = s.io.polled_ns();
+    if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns))
+        ready_events(s, m, fetched, s.idle.poller.any() ? 0 : asked_ns);
 }
 
 // S2 or S1: the slice of m's P is over.
