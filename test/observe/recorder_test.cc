@@ -23,6 +23,7 @@
 
 #include "support/captured.h"
 #include "support/eventually.h"
+#include "support/file_text.h"
 #include "support/form.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
@@ -34,17 +35,12 @@ using namespace std::chrono_literals;
 using observe::recorder;
 using observe::recording;
 
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 class Recorder : public ::testing::Test {
 protected:
     std::vector<std::string> text_of(const recording& r) {
         const std::string path = folder_.path() + "/text";
         r.write_text(path);
-        return lines_of(contents(path));
+        return lines_of(file_text(path));
     }
 
     std::string path(const char* name) { return folder_.path() + "/" + name; }
@@ -397,7 +393,7 @@ TEST_F(Recorder, NamesAGreenThreadThatCameAndWent) {
     });
     const std::string file = path("json");
     r.snapshot().write_chrome_json(file);
-    EXPECT_NE(contents(file).find(R"("G 2 brief \"\ufffd")"), std::string::npos);
+    EXPECT_NE(file_text(file).find(R"("G 2 brief \"\ufffd")"), std::string::npos);
 }
 
 TEST_F(Recorder, NeedsARuntimeThatRuns) {
@@ -453,7 +449,7 @@ TEST_F(Recorder, WritesFilesForOtherPrograms) {
     all.write_chrome_json(base + ".json");
     all.write_text(base + ".txt");
     all.write(base + ".weftrec");
-    EXPECT_GT(contents(base + ".pftrace").size(), 1000U);
+    EXPECT_GT(file_text(base + ".pftrace").size(), 1000U);
     std::ofstream(base + ".events") << all.events() << "\n";
 }
 

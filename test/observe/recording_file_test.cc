@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,6 +21,7 @@
 
 #include "support/captured.h"
 #include "support/eventually.h"
+#include "support/file_text.h"
 #include "support/form.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
@@ -33,11 +33,6 @@ using namespace std::chrono_literals;
 using observe::recorder;
 using observe::recording;
 using observe::stream;
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 void write(const std::string& path, std::string_view bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -76,7 +71,7 @@ class RecordingFile : public ::testing::Test {
 protected:
     std::string text_of(const recording& r) {
         r.write_text(path("text"));
-        return contents(path("text"));
+        return file_text(path("text"));
     }
 
     std::string file_of_requests() {
@@ -84,7 +79,7 @@ protected:
         const recorder r(rt);
         record_requests(rt);
         r.snapshot().write(path("requests"));
-        return contents(path("requests"));
+        return file_text(path("requests"));
     }
 
     [[nodiscard]] std::string path(const char* name) const { return folder_ / name; }
@@ -123,7 +118,7 @@ TEST_F(RecordingFile, IsSmall) {
     const recording all = r.snapshot();
     all.write(path("file"));
     EXPECT_GT(all.events(), 60'000U);
-    EXPECT_LE(contents(path("file")).size(), all.events() * 10);
+    EXPECT_LE(file_text(path("file")).size(), all.events() * 10);
 }
 
 TEST_F(RecordingFile, IsReadAsFarAsItIsWhole) {
@@ -195,7 +190,7 @@ TEST_F(RecordingFile, TextOfAWindowHasOnlyIt) {
     });
     const recording all = r.snapshot();
     all.write_text(path("window"), 250ms, 1h);
-    const std::string window = contents(path("window"));
+    const std::string window = file_text(path("window"));
     EXPECT_EQ(window.find("region early"), std::string::npos);
     EXPECT_NE(window.find("region late"), std::string::npos);
 }
@@ -345,7 +340,7 @@ TEST_F(RecordingFile, StreamEndsAtItsMostBytes) {
     over = true;
     rt.drain();
     all.close();
-    const std::size_t size = contents(path("stream")).size();
+    const std::size_t size = file_text(path("stream")).size();
     EXPECT_GE(size, 100'000U);
     EXPECT_LE(size, 1'000'000U);
     EXPECT_GT(recording::read(path("stream")).events(), 1000U);

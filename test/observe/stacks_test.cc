@@ -1,12 +1,9 @@
 // stacks_test.cc: recordings that say where green threads waited.
 #include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +12,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/file_text.h"
 #include "support/temp_folder.h"
 
 namespace weft::test {
@@ -34,14 +32,8 @@ namespace weft::test {
 
 namespace {
 
-using namespace std::chrono_literals;
 using observe::recorder;
 using observe::recording;
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 std::size_t count_of(std::string_view text, std::string_view part) {
     std::size_t count = 0;
@@ -55,7 +47,7 @@ protected:
 
     std::string text_of(const recording& r) {
         r.write_text(path("text"));
-        return contents(path("text"));
+        return file_text(path("text"));
     }
 
 private:
@@ -103,7 +95,7 @@ TEST_F(RecordedStacks, AreInFiles) {
     EXPECT_EQ(read.summary(), seen.summary());
     EXPECT_EQ(text_of(read), text_of(seen));
     seen.write_chrome_json(path("json"));
-    EXPECT_EQ(count_of(contents(path("json")), "\"args\":{\"stack\":\"weft::chan<int>::recv() const at chan.h:"), 3U);
+    EXPECT_EQ(count_of(file_text(path("json")), "\"args\":{\"stack\":\"weft::chan<int>::recv() const at chan.h:"), 3U);
 }
 
 TEST_F(RecordedStacks, AreInStreams) {
@@ -158,14 +150,18 @@ TEST_F(RecordedStacks, AreReadWhileGreenThreadsWaitAndEnd) {
             while (!over) play(2);
         });
     }
+    std::size_t stacks = 0;
     for (int i = 0; i < 6; ++i) {
         const recorder r(rt, {.bytes_per_thread = 64 * std::size_t{1024}, .stack_every = i % 2 == 0 ? 1U : 3U});
-        std::this_thread::sleep_for(2ms);
+        const uint64_t before = rt.stats().parks;
+        eventually([&] { return rt.stats().parks >= before + 100; });
         const std::string text = text_of(r.snapshot());
+        stacks += count_of(text, "waited in ");
         EXPECT_EQ(count_of(text, "waited in 0x"), 0U) << text;
     }
     over = true;
     rt.drain();
+    EXPECT_GT(stacks, 0U);
 }
 
 }  // namespace
