@@ -12,7 +12,7 @@ namespace {
 
 struct request_values {
     int id = 0;
-    std::string user = "nobody";
+    std::string user = "guest";
 };
 
 const weft::local<request_values> request;  // each green thread has its own

@@ -66,7 +66,7 @@ int main() {
         cache users(1h, [&](const std::string& key) {
             ++loads;
             weft::sleep_for(1ms);  // the database
-            if (key == "nobody") throw std::out_of_range("no such user");
+            if (key == "missing") throw std::out_of_range("no such user");
             return "profile of " + key;
         });
         const auto ask_often = [&](const std::string& key) {
@@ -79,7 +79,7 @@ int main() {
         ask_often("anna");
         ask_often("anna");
         try {
-            users.get("nobody");
+            users.get("missing");
         } catch (const std::out_of_range& e) {
             std::printf("%s\n", e.what());
         }
