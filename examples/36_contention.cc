@@ -28,19 +28,20 @@ void refresh(int key) {
 
 int main() {
     return weft::main({.procs = 2}, [] {
-        const weft::observe::recorder recorder;
+        const weft::observe::recorder recorder({.stack_every = 1});  // each wait with its stack
         weft::wait_group all;
         for (int key = 0; key < 20; ++key) {
             all.go({.name = "refresh"}, [key] { refresh(key); });
         }
         all.wait();
-        // What was waited for, and how the time of the region was spent.
+        // What was waited for, and where; how the time of the region was spent.
         std::istringstream summary(recorder.snapshot().summary());
         for (std::string line; std::getline(summary, line);) {
             const bool is_of_lock = line.find("mutex lock") != std::string::npos;
             const bool is_of_region =
                 line.find("  refresh ") != std::string::npos || line.find("  region ") != std::string::npos;
-            if (is_of_lock || is_of_region) std::puts(line.c_str());
+            const bool is_of_stack = line.find(" at 36_contention.cc:") != std::string::npos;
+            if (is_of_lock || is_of_region || is_of_stack) std::puts(line.c_str());
         }
     });
 }
