@@ -297,7 +297,7 @@ private:
             }
             text_ += "  " + padded(duration_text(group->ns), 9) + " in " + std::to_string(group->count) +
                      " waits, the longest " + duration_text(group->longest_ns) + ": ";
-            for (const char c : key) text_ += c == '\n' ? std::string("\n               ") : std::string(1, c);
+            for (const char& c : key) text_ += c == '\n' ? "\n               " : printable({&c, 1});
             text_ += "\n";
         }
     }
