@@ -10,6 +10,8 @@ import subprocess
 import threading
 import time
 
+from held_port import hold_port, port_of
+
 PATIENCE = 100  # seconds; normally milliseconds are enough
 program = ""
 
@@ -68,7 +70,7 @@ class Backend:
     """A server.
 
     answer(request) returns the bytes of an answer, a function that is called with the socket, or None to
-    close the connection.
+    close the connection. The port stays this server's while it is killed, until end().
     """
 
     def __init__(self, name="backend", answer=None, raw=None):
@@ -78,13 +80,12 @@ class Backend:
         self.requests, self.connections, self.checks = [], set(), 0
         self.used = 0  # connections that have received a request
         self.well = True
-        self.port = 0
+        self.held_port = hold_port()
+        self.address = f"127.0.0.1:{port_of(self.held_port)}"
         self.start()
 
     def start(self):
-        self.listener = socket.create_server(("127.0.0.1", self.port), backlog=1000)
-        self.port = self.listener.getsockname()[1]
-        self.address = f"127.0.0.1:{self.port}"
+        self.listener = socket.create_server(("127.0.0.1", port_of(self.held_port)), backlog=1000)
         self.thread = threading.Thread(target=self.accept, args=(self.listener,), daemon=True)
         self.thread.start()
 
@@ -152,6 +153,10 @@ class Backend:
                     c.shutdown(socket.SHUT_RDWR)
                 except OSError:
                     pass
+
+    def end(self):
+        self.kill()
+        self.held_port.close()
 
 
 def plain(text, *fields, status="200 OK"):

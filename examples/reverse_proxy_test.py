@@ -28,7 +28,7 @@ def telling(r):
 class Case(unittest.TestCase):
     def backend(self, *arguments, **options):
         b = Backend(*arguments, **options)
-        self.addCleanup(b.kill)
+        self.addCleanup(b.end)
         return b
 
 
@@ -204,7 +204,7 @@ class GoingWrong(Case):
                     proxy.get()
 
     def test_nobody_is_there(self):
-        gone = Backend()
+        gone = self.backend()
         gone.kill()
         with Proxy(gone) as proxy:
             self.assertEqual(proxy.get().status, 502)

@@ -631,19 +631,22 @@ TEST(LeakReport, IsMadeByAGreenThreadToo) {
     mine.abandon();
 }
 
+// Without registers the search takes the whole stack of a thread for memory in use, because it does not know where
+// the stack pointer is. What calls that have returned left there can keep some leaks reachable, for as long as the
+// thread does not overwrite it: a part of them is missed.
 TEST(LeakReport, FindsLeaksWithoutRegistersToo) {
     if (built_with_sanitizer) GTEST_SKIP() << "a sanitizer has its own malloc";
     leak_on_purpose();
     runtime mine({.procs = 2});
-    mine.run([] { receive(); });
-    await_waiting(mine, 1);
-    // The M that has parked it keeps what it waits for in a frame, until that is overwritten.
-    eventually([&] {
-        const leak_report r = observe::leaks(mine, {.stop_threads = false});
-        EXPECT_FALSE(r.figures().has_registers);
-        EXPECT_EQ(r.not_searched(), "");
-        return r.count() == 1;
+    mine.run([] {
+        for (int i = 0; i < 100; ++i) receive();
     });
+    await_waiting(mine, 100);
+    const leak_report r = observe::leaks(mine, {.stop_threads = false});
+    EXPECT_FALSE(r.figures().has_registers);
+    EXPECT_EQ(r.not_searched(), "");
+    EXPECT_GE(r.count(), 90U) << r.text();
+    EXPECT_LE(r.count(), 100U) << r.text();
     mine.abandon();
 }
 
