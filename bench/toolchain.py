@@ -63,28 +63,34 @@ def need(command, *packages):
         install(*packages)
 
 
-def _build_weft(target, *settings):
+def _build_weft(target, *settings, root=ROOT):
     need("g++", "g++")
     need("cmake", "cmake")
     need("ninja", "ninja-build")
     # The flags of the native preset, in a tree without tests: their tools are not needed to measure.
-    tree = OUT / "weft"
-    run(["cmake", "--preset", "native", "-B", tree, "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_EXAMPLES=OFF", *settings])
-    run(["cmake", "--build", tree, "--target", target, "-j", JOBS])
+    tree = root / OUT.relative_to(ROOT) / "weft"
+    run(["cmake", "--preset", "native", "-B", tree, "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_EXAMPLES=OFF", *settings], cwd=root)
+    run(["cmake", "--build", tree, "--target", target, "-j", JOBS], cwd=root)
     return tree / "bench" / target
 
 
-def build_weft():
-    return _build_weft("weft_bench")
+def build_weft(root=ROOT):
+    return _build_weft("weft_bench", root=root)
 
 
-def build_weft_echo():
-    return _build_weft("weft_echo")
+def build_weft_echo(root=ROOT):
+    return _build_weft("weft_echo", root=root)
 
 
-def build_weft_http(target="weft_http"):
+def build_weft_http(target="weft_http", root=ROOT):
     folder = _boost_headers()
-    return _build_weft(target, *([f"-DBoost_INCLUDE_DIR={folder}"] if folder else []))
+    return _build_weft(target, *([f"-DBoost_INCLUDE_DIR={folder}"] if folder else []), root=root)
+
+
+def build_version(root, suites):
+    """The programs of another checkout: {suite: path}."""
+    builders = {"tasks": build_weft, "echo": build_weft_echo, "http": build_weft_http}
+    return {suite: builders[suite](root=root) for suite in suites}
 
 
 def build_observed():

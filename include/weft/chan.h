@@ -40,6 +40,7 @@
 
 #include <weft/detail/chan_state.h>
 #include <weft/detail/require.h>
+#include <weft/detail/step.h>
 #include <weft/detail/time_point.h>
 #include <weft/error.h>
 
@@ -255,11 +256,17 @@ public:
     void close() const { detail::chan_close(state_); }
 
     /// Returns whether the channel has been closed. Values may still be buffered.
-    [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
+    [[nodiscard]] bool closed() const noexcept {
+        detail::step(detail::operation::chan_read, state_);
+        return state_ != nullptr && state_->is_closed();
+    }
 
     /// The number of buffered values, and its maximum, with the standard library's names and with
     /// Go's. A snapshot: other threads may change the number.
-    [[nodiscard]] std::size_t size() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
+    [[nodiscard]] std::size_t size() const noexcept {
+        detail::step(detail::operation::chan_read, state_);
+        return state_ == nullptr ? 0 : state_->len();
+    }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
 
@@ -342,6 +349,7 @@ private:
 
     chan_status send_slot(T& value, int64_t deadline_ns, detail::wait_result* interrupted = nullptr) const {
         if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_send_nil, deadline_ns, interrupted);
+        detail::step(detail::operation::chan_send, state_);
         return state_->send(value, deadline_ns, interrupted);
     }
 
@@ -349,6 +357,7 @@ private:
                           int64_t deadline_ns,
                           detail::wait_result* interrupted = nullptr) const {
         if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_receive_nil, deadline_ns, interrupted);
+        detail::step(detail::operation::chan_receive, state_);
         return state_->recv(value, deadline_ns, interrupted);
     }
 

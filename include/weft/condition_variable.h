@@ -40,6 +40,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
+#include <weft/detail/step.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>
 #include <weft/mutex.h>
@@ -74,10 +75,12 @@ public:
     // relaxed, in both: a waiter locks the word before it unlocks the mutex; this load is ordered
     // after that, or need not see it.
     void notify_one() noexcept {
+        step(operation::condition_notify, this);
         if (state_.word().load(relaxed) != 0) notify_one_slow();  // relaxed: as above
     }
 
     void notify_all() noexcept {
+        step(operation::condition_notify, this);
         if (state_.word().load(relaxed) != 0) notify_all_slow();  // relaxed: as above
     }
 

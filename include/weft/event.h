@@ -26,6 +26,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
+#include <weft/detail/step.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>
 
@@ -62,6 +63,7 @@ public:
 
     /// Sets the event and wakes all waiters. The event may be gone when this returns.
     void set() noexcept {
+        detail::step(detail::operation::event_set, this);
         uint32_t seen = core_.word.word().load(detail::relaxed_cas);
         const bool plain = (seen & (detail::event_core::waiting | detail::guarded_word::guard)) == 0;
         // R1; also if the bit is set already
@@ -73,6 +75,7 @@ public:
 
     /// Clears the event: later waits block.
     void reset() noexcept {
+        detail::step(detail::operation::event_set, this);
         uint32_t seen = core_.word.word().load(detail::relaxed_cas);
         const bool plain = (seen & detail::guarded_word::guard) == 0;
         // A1; also if the bit is clear already
@@ -84,6 +87,7 @@ public:
 
     /// Returns whether the event is currently set.
     [[nodiscard]] bool is_set() const noexcept {
+        detail::step(detail::operation::event_wait, this);
         return (core_.word.word().load(detail::acquire) & detail::event_core::set) != 0;  // A1
     }
 

@@ -24,6 +24,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
+#include <weft/detail/step.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>
 
@@ -55,6 +56,7 @@ public:
     /// Subtracts n from the count. Fatal if n is negative or above the count. The latch may be gone
     /// when this returns.
     void count_down(std::ptrdiff_t n = 1) noexcept {
+        detail::step(detail::operation::latch, this);
         uint32_t seen = state_.word().load(detail::relaxed_cas);
         const bool plain = (seen & (waiting | detail::guarded_word::guard)) == 0 && n >= 0 && n <= seen >> shift;
         // R1
@@ -65,7 +67,10 @@ public:
     }
 
     /// Returns whether the count is zero.
-    [[nodiscard]] bool try_wait() const noexcept { return state_.word().load(detail::acquire) >> shift == 0; }  // A1
+    [[nodiscard]] bool try_wait() const noexcept {
+        detail::step(detail::operation::latch, this);
+        return state_.word().load(detail::acquire) >> shift == 0;  // A1
+    }
 
     /// Blocks until the count is zero.
     void wait() const noexcept {

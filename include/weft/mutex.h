@@ -27,9 +27,14 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/inheritance.h>
 #include <weft/detail/require.h>
+#include <weft/detail/step.h>
 #include <weft/detail/wait.h>
 
 namespace weft {
+
+namespace detail {
+class condition_core;
+}
 
 class mutex {
 public:
@@ -41,6 +46,7 @@ public:
 
     /// Any thread. Blocks until the caller holds the mutex.
     void lock() noexcept {
+        detail::step(detail::operation::mutex_lock, this);
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed)) lock_slow();  // A1
         if (detail::classes_in_use()) [[unlikely]]
@@ -49,6 +55,7 @@ public:
 
     /// Any thread. Never blocks; fails while the mutex is locked or has queued waiters.
     [[nodiscard]] bool try_lock() noexcept {
+        detail::step(detail::operation::mutex_try_lock, this);
         uint32_t seen = 0;
         const bool ours = state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed);  // A1
         if (ours && detail::classes_in_use()) [[unlikely]]
@@ -58,12 +65,12 @@ public:
 
     /// Caller: the holder of the lock.
     void unlock() noexcept {
-        uint32_t seen = locked;
-        if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
-            unlock_slow();  // R1 to A1
+        detail::step(detail::operation::mutex_unlock, this);
+        release();
     }
 
 private:
+    friend class detail::condition_core;
     friend class timed_mutex;
     friend class recursive_mutex;
 
@@ -76,6 +83,13 @@ private:
     static constexpr uint32_t normal_waits = 64;
     static constexpr uint32_t recorded = 128;                                  // holder_ is known
     static constexpr uint32_t of_queue = waiting | high_waits | normal_waits;  // cleared with the last waiter
+
+    // unlock() without the step, for callers with a lock of the runtime.
+    void release() noexcept {
+        uint32_t seen = locked;
+        if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
+            unlock_slow();  // R1 to A1
+    }
 
     void lock_slow() noexcept;
     void unlock_slow() noexcept;

@@ -29,6 +29,7 @@
 
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
+#include <weft/detail/step.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 
@@ -65,7 +66,10 @@ private:
         once_flag& flag_;
     };
 
-    [[nodiscard]] bool is_done() noexcept { return state_.word().load(detail::acquire) == done; }  // A1
+    [[nodiscard]] bool is_done() noexcept {
+        detail::step(detail::operation::once, this);
+        return state_.word().load(detail::acquire) == done;  // A1
+    }
 
     // Waits while another thread calls. True: the caller must make the call, and then end(). False:
     // done.

@@ -39,6 +39,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/inheritance.h>
 #include <weft/detail/require.h>
+#include <weft/detail/step.h>
 #include <weft/detail/wait.h>
 
 namespace weft {
@@ -64,6 +65,7 @@ public:
 
     /// Any thread. Blocks until the caller holds the lock exclusively.
     void lock() noexcept {
+        detail::step(detail::operation::shared_mutex_lock, this);
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed)) lock_slow();  // A1
         if (detail::classes_in_use()) [[unlikely]]
@@ -72,6 +74,7 @@ public:
 
     /// Any thread. Never blocks; fails while another thread holds the lock or waits for it.
     [[nodiscard]] bool try_lock() noexcept {
+        detail::step(detail::operation::shared_mutex_lock, this);
         uint32_t seen = 0;
         const bool ours =
             state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed) ||  // A1
@@ -83,6 +86,7 @@ public:
 
     /// Caller: the thread that holds it exclusively.
     void unlock() noexcept {
+        detail::step(detail::operation::shared_mutex_unlock, this);
         uint32_t seen = writer;
         if (detail::classes_in_use() ||
             !state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed)) {  // R1
@@ -92,15 +96,20 @@ public:
 
     /// Any thread. Blocks until the caller is a reader. Fatal beyond max_readers.
     void lock_shared() noexcept {
+        detail::step(detail::operation::shared_mutex_lock, this);
         if (!enter_quickly()) lock_shared_slow();
     }
 
     /// Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to
     /// leave.
-    [[nodiscard]] bool try_lock_shared() noexcept { return enter_quickly() || enter(); }
+    [[nodiscard]] bool try_lock_shared() noexcept {
+        detail::step(detail::operation::shared_mutex_lock, this);
+        return enter_quickly() || enter();
+    }
 
     /// Caller: one of its readers.
     void unlock_shared() noexcept {
+        detail::step(detail::operation::shared_mutex_unlock, this);
         uint32_t seen = state_.word().load(detail::relaxed_cas);
         const bool plain = (seen & flags) == 0 && seen >= reader;
         // R2; relaxed: tried again

@@ -49,6 +49,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 
 // Hands off the P if that pays. Returns the time.
 [[gnu::noinline]] int64_t prepare_special(M* m, const call_site& site, hand_off when) noexcept {
+    if (m->home->simulated != nullptr) return os::monotonic_ns();  // S1 of simulation.h
     if (when == hand_off::at_once || (when == hand_off::learned && is_long(site))) leave_p_to_others(*m->home, m);
     return os::monotonic_ns();
 }

@@ -122,12 +122,14 @@ void await_stop(scheduler& s, M* m) noexcept {
 }
 
 void pin_g(M* m) noexcept {
+    if (m->home->simulated != nullptr) return;  // one M runs all Gs: S1 of simulation.h
     if (m->pins++ != 0) return;
     m->home->maker.start();  // while this thread has its original attributes
     if (m->pinned == nullptr) tie(m, special::pinned);
 }
 
 bool unpin_g(M* m) noexcept {
+    if (m->home->simulated != nullptr) return true;
     if (m->pins == 0) return false;
     if (--m->pins != 0) return true;
     if ((m->g->special.load(relaxed_own) & special::kept) == 0) untie(m, m->g, special::pinned);

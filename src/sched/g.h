@@ -128,6 +128,9 @@ struct alignas(cache_line) G {
     local_table* locals = nullptr;      // with trait::locals
     label_block* labels = nullptr;      // with trait::labelled
 
+    // Started while a simulation controlled its scheduler, if one still does.
+    [[nodiscard]] bool is_simulated() const noexcept { return (special.load(relaxed_own) & special::shuffled) != 0; }
+
     [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
 
     // Its closure was not called yet. Requires: not running.

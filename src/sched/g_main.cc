@@ -24,6 +24,19 @@ namespace {
     if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
 }
 
+// No exception leaves a simulated G: it is a result of the test. Otherwise none is caught here, so
+// that a report shows where it was thrown.
+[[gnu::noinline]] void run_simulated(simulation& sim, G* g) {
+    try {
+        g->entry->run(g->closure());
+    } catch (const runtime_stopped&) {
+        throw;
+    } catch (...) {
+        sim.failed(g);
+        g->entry->destroy(g->closure());
+    }
+}
+
 }  // namespace
 
 void g_main(void* argument, void* baton) {
@@ -36,7 +49,11 @@ void g_main(void* argument, void* baton) {
     for (;;) {
         leave(m);
         try {
-            g->entry->run(g->closure());
+            if (simulation* sim = current_simulation()) [[unlikely]] {
+                run_simulated(*sim, g);
+            } else {
+                g->entry->run(g->closure());
+            }
         } catch (const runtime_stopped&) {
             if (!g->home->cancelling.load(relaxed)) throw;  // another runtime's. relaxed: set before ours was thrown
             g->entry->destroy(g->closure());

@@ -73,6 +73,7 @@ void push_apart(M* m, G* g, bool next) noexcept {
         if (next) return push_run_next(m, g);
         return push_ring(m, g);
     }
+    if ((bits & special::shuffled) != 0 && m->home->simulated != nullptr) return m->home->simulated->push(g);
     P* p = m->p;
     if ((bits & (special::high | special::low)) == 0) {
         const bool is_shuffled = (bits & special::shuffled) != 0;

@@ -30,7 +30,11 @@ void shuffle_everything(uint64_t seed) noexcept {
     shuffles_wakes.store(true, relaxed);  // relaxed: as above
 }
 
-uint32_t random_below(M* m, uint32_t n) noexcept { return (m != nullptr ? m->random : thread_random()).below(n); }
+uint32_t random_below(M* m, uint32_t n) noexcept {
+    if (simulation* sim = current_simulation()) [[unlikely]]
+        return n == 1 ? 0 : sim->choose(n);
+    return (m != nullptr ? m->random : thread_random()).below(n);
+}
 
 waiter* shuffled(waiter* first) noexcept {
     M* m = current_g_m();

@@ -31,6 +31,7 @@
 #include "sched/procs.h"
 #include "sched/recording.h"
 #include "sched/shared_queue.h"
+#include "sched/simulation.h"
 #include "sched/trim.h"
 #include "stack/stack.h"
 
@@ -63,7 +64,8 @@ struct scheduler {
     bool retakes_always = false;  // even if no G waits
     uintptr_t owner_flags = 0;    // in every owner word: attention::fence without a heavy fence
     int interrupt_signal = 0;     // preempts marked code; 0: off
-    atomic<uint16_t> g_flags{0};  // special bits of every G: no_fence without a heavy fence
+    simulation* simulated = nullptr;  // simulation.h; changed only by a G of its only M
+    atomic<uint16_t> g_flags{0};      // special bits of every G: no_fence without a heavy fence
 
     processors ps;
 

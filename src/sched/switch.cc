@@ -119,7 +119,7 @@ bool timers_want_g0(P* p) noexcept {
     const uint64_t ticks = os::cpu_ticks();
     if (ticks < p->clock_due && p->clock_due - ticks <= os::clock_interval) return false;
     p->clock_due = ticks + os::clock_interval;
-    p->now_ns = os::monotonic_ns();
+    p->now_ns = clock_ns();
     return p->timers.next_deadline() <= p->now_ns;
 }
 

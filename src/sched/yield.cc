@@ -17,7 +17,7 @@ namespace {
 using namespace detail;
 
 [[gnu::noinline]] bool look_at_slice(M* m, uint64_t ticks) noexcept {
-    const int64_t now_ns = os::monotonic_ns();
+    const int64_t now_ns = clock_ns();
     const uint64_t slice = m->p->slice();
     m->checkpoint_clock_due = ticks + os::clock_interval;
     if (m->checkpoint_slice != slice) {
@@ -82,6 +82,11 @@ bool yield() {
     M* m = current_g_m();
     if (m == nullptr) [[unlikely]]
         fatal_not_in_g();
+    if (simulation* sim = current_simulation()) [[unlikely]] {
+        const bool replaced = sim->replaces(m->g, operation::yield, nullptr);
+        if (replaced) requeue(m);
+        return replaced;
+    }
     if (!enter(m)) [[unlikely]]
         return yield_without_p(m);
     G* from = m->g;
@@ -101,6 +106,7 @@ bool yield() {
 void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
+    step(operation::checkpoint, nullptr);
     // relaxed: a request may be seen a little later
     const uintptr_t word = m->p->owner.load(relaxed);
     const bool lost = (word & ~attention::mask) != reinterpret_cast<uintptr_t>(m);

@@ -1,5 +1,6 @@
 // barrier.cc: arriving and waiting; see weft/barrier.h.
 #include <weft/barrier.h>
+#include <weft/detail/step.h>
 
 #include "base/abandoned.h"
 #include "base/assert.h"
@@ -35,6 +36,7 @@ bool barrier_core::take_locked(std::ptrdiff_t n, uint32_t bits) noexcept {
 }
 
 barrier_core::arrived barrier_core::arrive(std::ptrdiff_t n) noexcept {
+    step(operation::barrier, this);
     const uint32_t bits = state_.lock_bits();
     const bool last = take_locked(n, bits);
     state_.unlock_bits(bits);
@@ -42,6 +44,7 @@ barrier_core::arrived barrier_core::arrive(std::ptrdiff_t n) noexcept {
 }
 
 bool barrier_core::arrive_and_wait() noexcept {
+    step(operation::barrier, this);
     const uint32_t bits = state_.lock_bits();
     if (take_locked(1, bits)) {
         state_.unlock_bits(bits);
@@ -54,6 +57,7 @@ bool barrier_core::arrive_and_wait() noexcept {
 }
 
 barrier_core::arrived barrier_core::arrive_and_drop() noexcept {
+    step(operation::barrier, this);
     const uint32_t bits = state_.lock_bits();
     const bool last = take_locked(1, bits);
     expected_ = expected_ - 1;

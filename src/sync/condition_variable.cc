@@ -62,6 +62,7 @@ struct stop_watch {
 };
 
 wait_result condition_core::wait(mutex& m, int64_t deadline_ns, const std::stop_token* stop) noexcept {
+    step(operation::condition_wait, this);
     if (stop != nullptr) return wait_stoppable(m, deadline_ns, *stop);
     condition_waiter me;
     return park(me, state_.lock_bits(), m, deadline_ns);
@@ -73,7 +74,7 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     const uint32_t bits = state_.lock_bits() + one;
     wait_result result = wait_result::served;
     if (watch.fired) {
-        m.unlock();
+        m.release();
         state_.unlock_bits(bits);
     } else {
         result = park(watch.me, bits, m, deadline_ns);
@@ -93,7 +94,7 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
             "a weft::condition_variable was used with two mutexes at the same time; use one mutex for all its waiters");
     }
     me.slot = this;
-    m.unlock();
+    m.release();
     const wait_result result = wait_cancellable(state_, {.me = me,
                                                          .queue = waiters_,
                                                          .bits = bits | waiting,

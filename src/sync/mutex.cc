@@ -17,6 +17,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/simulation.h"
 
 namespace weft {
 
@@ -49,7 +50,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
             state_.unlock_bits(bits | locked);
             return wait_result::served;
         }
-        const int64_t now = os::monotonic_ns();
+        const int64_t now = clock_ns();
         if (interruptible && now >= deadline_ns) {
             state_.unlock_bits(bits);  // if it was woken, the holder wakes the next
             return wait_result::timed_out;
@@ -82,7 +83,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         if (lends) waits_no_longer();
         if (me.ok) {
             // Handed over.
-            if (os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
+            if (clock_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
             }

@@ -4,6 +4,7 @@
 
 #include <weft/detail/hold.h>
 #include <weft/detail/select_case.h>
+#include <weft/detail/step.h>
 #include <weft/detail/time_point.h>
 #include <weft/select.h>
 
@@ -298,6 +299,7 @@ bool is_confirmed(const select_request& r, std::size_t done) noexcept {
 }  // namespace
 
 std::size_t select_among(select_request& r) {
+    step(operation::select, nullptr);
     for (;;) {
         M* m = current_g_m();
         std::size_t ready = 0;

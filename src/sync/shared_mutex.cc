@@ -24,6 +24,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/simulation.h"
 #include "sync/reader_slots.h"
 
 namespace weft {
@@ -144,7 +145,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
             state_.unlock_bits(bits | writer);
             return wait_result::served;
         }
-        const int64_t now = os::monotonic_ns();
+        const int64_t now = clock_ns();
         if (interruptible && now >= deadline_ns) {
             settle(bits);
             return wait_result::timed_out;
@@ -179,7 +180,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         if (me.ok) {
             // Handed over. relaxed: only the holder clears the bit; only a woken waiter sets it
             if ((state_.word().load(relaxed) & starving) != 0 &&
-                os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
+                clock_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
             }
@@ -262,7 +263,7 @@ wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
             state_.unlock_bits(bits);
             continue;
         }
-        const int64_t now = os::monotonic_ns();
+        const int64_t now = clock_ns();
         if (interruptible && now >= deadline_ns) {
             state_.unlock_bits(bits);
             return wait_result::timed_out;

@@ -4,6 +4,7 @@
 
 #include <weft/detail/chan_state.h>
 #include <weft/detail/count_word.h>
+#include <weft/detail/step.h>
 #include <weft/future.h>
 #include <weft/time.h>
 
@@ -37,6 +38,7 @@ void check_group_destroyed(uint32_t count, bool waited_on) noexcept {
 
 void chan_close(chan_core* core) {
     if (core == nullptr) fatal("close of a nil weft::chan, which cannot be closed; make the channel first");
+    step(operation::chan_close, core);
     core->lock.lock();
     if (core->closed) {
         core->lock.unlock();

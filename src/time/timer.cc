@@ -283,7 +283,7 @@ void timer_abandon(timer_state* t) noexcept { free_block(*t); }
 bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     M* m = current_g_m();
     timer_state::channel_state& c = t.channel();
-    const int64_t now_ns = os::monotonic_ns();
+    const int64_t now_ns = clock_ns();
     timer_place prepared;
     if (m != nullptr && t.function == nullptr) prepared = prepare(t, m);
     c.lock.lock();

@@ -1,5 +1,6 @@
 // cancel.cc: cancellable contexts; the protocol is in weft/detail/cancel.h.
 #include <weft/detail/cancel.h>
+#include <weft/detail/step.h>
 
 #include "base/assert.h"
 #include "wait/interrupt.h"
@@ -30,6 +31,7 @@ void cancel_context::mark(harvest& h) noexcept {
 // Depth first. The contexts from this one down to the visited one are locked. So it stays alive,
 // and no descendant is missed.
 void cancel_context::cancel() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {  // a lock per level of the tree
+    step(operation::cancel, this);
     harvest found;
     lock_.lock();
     if (!requested_) {

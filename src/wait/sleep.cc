@@ -48,7 +48,7 @@ void sleep_until_ns(int64_t deadline_ns) WEFT_NO_THREAD_SAFETY_ANALYSIS {  // th
         return;
     }
     P* p = m->p;
-    p->now_ns = os::monotonic_ns();
+    p->now_ns = clock_ns();
     if (deadline_ns <= p->now_ns) {
         leave(m);
         return;

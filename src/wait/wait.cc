@@ -387,6 +387,6 @@ void ready_all(waiter* chain) noexcept {
     }
 }
 
-int64_t now_ns() noexcept { return os::monotonic_ns(); }
+int64_t now_ns() noexcept { return clock_ns(); }
 
 }  // namespace weft::detail

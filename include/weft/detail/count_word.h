@@ -24,6 +24,7 @@
 #include <weft/detail/hold.h>
 #include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
+#include <weft/detail/step.h>
 #include <weft/detail/wait.h>
 
 namespace weft::detail {
@@ -41,6 +42,7 @@ public:
 
     // Adds one to the count.
     void increment() noexcept {
+        step(operation::count_add, this);
         uint32_t seen = state_.word().load(relaxed_cas);
         const bool plain = (seen & guarded_word::guard) == 0 && seen < one * max_count;
         // acq_rel: as in add_slow
@@ -50,6 +52,7 @@ public:
     // Subtracts one from the count; if it becomes zero, wakes all waiters. The object may then be
     // gone on return.
     void decrement() noexcept {
+        step(operation::count_add, this);
         const hold_if<false> held;
         uint32_t seen = state_.word().load(relaxed_cas);
         if (seen == (one | waiting)) {
@@ -72,12 +75,14 @@ public:
         if (change == 1) {
             increment();
         } else {
+            step(operation::count_add, this);
             add_slow(change);
         }
     }
 
     // Blocks until the count is zero.
     void wait(wait_reason reason) noexcept {
+        step(operation::count_wait, this);
         atomic<uint32_t>& word = state_.word();
         if (word.load(acquire) == 0) return;  // A1
         const hold_if<false> held;
@@ -95,6 +100,7 @@ public:
     [[nodiscard]] wait_result wait_cancellable(wait_reason reason,
                                                int64_t deadline_ns,
                                                atomic<const void*>* worker = nullptr) noexcept {
+        step(operation::count_wait, this);
         if (state_.word().load(acquire) == 0) return wait_result::served;  // A1
         const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();

@@ -18,6 +18,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
+#include <weft/detail/step.h>
 #include <weft/detail/wait.h>
 
 namespace weft::detail {
@@ -42,6 +43,7 @@ public:
 
     // Takes a unit if there is one.
     [[nodiscard]] bool try_take() noexcept {
+        step(operation::semaphore_acquire, this);
         uint32_t seen = state_.word().load(relaxed_cas);
         while (seen >= one) {
             if ((seen & guarded_word::guard) != 0) return try_take_guarded();
@@ -56,6 +58,7 @@ public:
 
     // Adds n units.
     void give(int64_t n, int64_t max) noexcept {
+        step(operation::semaphore_release, this);
         uint32_t seen = state_.word().load(relaxed_cas);
         const bool plain = (seen & (guarded_word::guard | waiting)) == 0 && n >= 0 && n <= max - int64_t{seen >> shift};
         const uint32_t more = seen + one * static_cast<uint32_t>(n);

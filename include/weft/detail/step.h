@@ -1,0 +1,80 @@
+// step.h: the points before operations at which a simulation may run another green thread.
+//
+// Problem. Code that only switches where it must wait shows few of its possible orders. A lock that
+// is taken without waiting, between another's two steps, is where the bugs are. So every operation
+// on a channel, mutex or other object begins with a step.
+//
+// Outside of simulations a step is a load of a word that rarely changes and a jump that is not
+// taken.
+//
+// Rejected: types of their own for tests, as in loom and Shuttle: what is tested is then another
+//           program. Patching the machine code at each step: it must be writable.
+//
+// Threads: any thread; only a simulation's own green threads are affected.
+// See:     docs/sim.md, src/sched/simulation.h
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
+
+namespace weft::detail {
+
+// What an operation does to its object. Values appear in schedules of failed tests: they are never
+// reused.
+enum class operation : uint8_t {
+    start,
+    run,  // after a wait, or after another green thread was chosen
+    go,
+    yield,
+    chan_send,
+    chan_receive,
+    chan_close,
+    chan_read,  // its length, or whether it is closed
+    select,
+    mutex_lock,
+    mutex_try_lock,
+    mutex_unlock,
+    shared_mutex_lock,
+    shared_mutex_unlock,
+    semaphore_acquire,
+    semaphore_release,
+    condition_wait,
+    condition_notify,
+    count_add,
+    count_wait,
+    event_set,
+    event_wait,
+    latch,
+    barrier,
+    once,
+    future_set,
+    future_get,
+    sleep,
+    timer,
+    cancel,
+    value_read,  // sim::shared, sim::atomic
+    value_write,
+    checkpoint,
+    choose,
+};
+
+#if !defined(WEFT_MODEL)
+
+// How many simulations exist in this process.
+extern atomic<uint32_t> simulations;
+
+// The calling green thread may be replaced by another one. Not with a lock of the runtime held.
+void take_step(operation what, const void* object) noexcept;
+
+[[gnu::always_inline]] inline void step(operation what, const void* object) noexcept {
+    if (simulations.load(relaxed_hint) != 0) [[unlikely]]
+        take_step(what, object);
+}
+
+#else
+inline void step(operation /*what*/, const void* /*object*/) noexcept {}
+#endif
+
+}  // namespace weft::detail

@@ -1,0 +1,101 @@
+// controlled_run.h: one schedule: the decisions of a test from its start to its end.
+//
+// Threads: the simulated runtime's M.
+// See:     docs/sim.md, src/sched/simulation.h
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <weft/sim/sim.h>
+
+#include "sched/simulation.h"
+#include "sim/schedule_text.h"
+#include "sim/strategies.h"
+
+namespace weft::sim {
+
+// A step of the text of a failure.
+struct step_record {
+    uint32_t g;
+    weft::detail::operation what;
+    const void* object;
+    bool deviates;  // another one would run by default
+};
+
+class controlled_run final : public weft::detail::simulation {
+public:
+    struct limits {
+        uint64_t max_steps;
+        bool before_operations;
+    };
+
+    explicit controlled_run(const limits& within) noexcept : limits_(within) {}
+
+    // The next schedule is chosen by `by`, or, if that is nullptr, is `replayed`. keeps_steps: for
+    // the text.
+    void begin(chooser* by, const schedule* replayed, bool keeps_steps);
+
+    // Runs body as the first green thread, until nothing can run any longer. Caller: a G of the
+    // simulated runtime that is not simulated itself.
+    void execute(const std::function<void()>& body);
+
+    // Results, after execute().
+    [[nodiscard]] verdict result() const noexcept { return result_; }
+
+    [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+    [[nodiscard]] const schedule& taken() const noexcept { return taken_; }
+
+    [[nodiscard]] uint64_t steps() const noexcept { return steps_; }
+
+    [[nodiscard]] const std::vector<step_record>& records() const noexcept { return records_; }
+
+    void fail(verdict why, std::string reason);
+
+    void push(weft::detail::G* g) noexcept override;
+    weft::detail::G* next(weft::detail::M* m) noexcept override;
+    bool replaces(weft::detail::G* g, weft::detail::operation what, const void* object) noexcept override;
+    uint32_t choose(uint32_t n) noexcept override;
+    void failed(const weft::detail::G* g) noexcept override;
+
+private:
+    struct pending {
+        weft::detail::operation what = weft::detail::operation::start;
+        const void* object = nullptr;
+    };
+
+    [[nodiscard]] uint32_t number_of(const weft::detail::G* g) const noexcept;
+    [[nodiscard]] pending& pending_of(uint32_t number);
+    [[nodiscard]] bool count_step() noexcept;
+    uint32_t replayed_option(uint32_t n) noexcept;
+    void note_option(uint32_t option);
+    uint32_t pick(weft::detail::G* running, bool can_continue);
+    weft::detail::G* take(std::size_t index) noexcept;
+    weft::detail::G* begin_step(weft::detail::G* g) noexcept;
+    void record(uint32_t number, bool deviates);
+
+    const limits limits_;
+    weft::detail::G* driver_ = nullptr;
+    chooser* chooser_ = nullptr;
+    const schedule* replayed_ = nullptr;
+    std::size_t replayed_at_ = 0;
+    bool keeps_steps_ = false;
+
+    uint64_t first_id_ = 0;
+    std::vector<weft::detail::G*> runnable_;  // in the order in which they became so
+    std::vector<candidate> options_;          // of one decision
+    std::vector<pending> pending_;            // by number
+    weft::detail::G* picked_ = nullptr;       // by replaces(), for next()
+    uint64_t choices_ = 0;
+    schedule taken_;
+    uint64_t steps_ = 0;
+    std::vector<step_record> records_;
+    bool body_returned_ = false;
+    verdict result_ = verdict::passed;
+    std::string reason_;
+};
+
+}  // namespace weft::sim

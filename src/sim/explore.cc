@@ -1,0 +1,349 @@
+// explore.cc: runs a test with many schedules, and makes a failing one short.
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <weft/error.h>
+#include <weft/runtime.h>
+#include <weft/sim/sim.h>
+
+#include "base/assert.h"
+#include "sched/random.h"
+#include "sched/switch.h"
+#include "sim/controlled_run.h"
+
+namespace weft::sim {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr uint64_t usual_schedules = 1000;
+constexpr std::size_t shown_max = 60;  // steps in a text
+constexpr auto shrink_time = std::chrono::seconds(5);
+
+uint64_t from_environment(const char* name, uint64_t usual) {
+    const char* text = std::getenv(name);
+    if (text == nullptr || *text == '\0') return usual;
+    char* end = nullptr;
+    const uint64_t value = std::strtoull(text, &end, 10);
+    if (*end != '\0' || value == 0)
+        throw std::invalid_argument(std::string("weft::sim: ") + name + "=" + text + " is not a number above zero");
+    return value;
+}
+
+// A runtime for simulations. It is replaced after a failure, because what waits then never ends.
+class world {
+public:
+    // Calls each(run) on a green thread that is not simulated, until it returns false.
+    template <typename F>
+    void drive(const controlled_run::limits& within, F&& each) {
+        runtime& rt = get();
+        bool clean = true;
+        std::exception_ptr error;
+        rt.run([&] {
+            controlled_run run(within);
+            weft::detail::scheduler& s = *weft::detail::current_m()->home;
+            weft::detail::begin_simulation(s, run);
+            try {
+                while (each(run) && run.result() == verdict::passed) {}
+            } catch (...) {
+                error = std::current_exception();
+            }
+            clean = run.result() == verdict::passed;
+            weft::detail::end_simulation(s);
+        });
+        if (!clean) {
+            runtime_->abandon();
+            runtime_.reset();
+        }
+        if (error) std::rethrow_exception(error);
+    }
+
+private:
+    runtime& get() {
+        if (!runtime_) {
+            runtime_ = std::make_unique<runtime>(runtime_options{
+                .procs = 1, .retake = false, .name = "sim", .preempt_signal = runtime_options::no_signal});
+        }
+        return *runtime_;
+    }
+
+    std::unique_ptr<runtime> runtime_;
+};
+
+struct outcome {
+    verdict result = verdict::passed;
+    std::string reason;
+    schedule taken;
+    std::vector<step_record> records;
+};
+
+outcome outcome_of(const controlled_run& run) { return {run.result(), run.reason(), run.taken(), run.records()}; }
+
+class exploration {
+public:
+    exploration(const options& with, std::function<void()> body)
+        : with_(with), body_(std::move(body)), limits_{with.max_steps, with.before_operations} {}
+
+    report explore() {
+        const uint64_t seed = with_.seed != 0 ? with_.seed : from_environment("WEFT_SIM_SEED", 1);
+        const uint64_t most =
+            with_.schedules != 0 ? with_.schedules : from_environment("WEFT_SIM_SCHEDULES", usual_schedules);
+        const auto chooser = make_chooser(with_, seed);
+        const auto end = with_.budget.count() == 0 ? clock::time_point::max() : clock::now() + with_.budget;
+        report r;
+        std::optional<outcome> failure;
+        world_.drive(limits_, [&](controlled_run& run) {
+            if (r.schedules == most || (r.schedules % 64 == 63 && clock::now() >= end)) return false;
+            if (!chooser->begin()) {
+                r.exhausted = true;
+                return false;
+            }
+            run.begin(chooser.get(), nullptr, false);
+            execute(run);
+            chooser->ended(run.steps());
+            ++r.schedules;
+            r.steps += run.steps();
+            if (run.result() != verdict::passed) failure = outcome_of(run);
+            return true;
+        });
+        if (failure) describe(r, with_.shrink ? shrink(std::move(*failure)) : std::move(*failure));
+        return r;
+    }
+
+    report replay(const schedule& wanted) {
+        report r;
+        r.schedules = 1;
+        outcome o = once(wanted, true, &r.steps);
+        if (o.result != verdict::passed) describe(r, std::move(o));
+        return r;
+    }
+
+private:
+    void execute(controlled_run& run) {
+        run.execute(body_);
+        if (with_.has_failed && with_.has_failed()) run.fail(verdict::failed, "a check of the test has failed");
+    }
+
+    outcome once(const schedule& wanted, bool keeps_steps, uint64_t* steps = nullptr) {
+        outcome o;
+        bool ran = false;
+        world_.drive(limits_, [&](controlled_run& run) {
+            if (std::exchange(ran, true)) return false;
+            run.begin(nullptr, &wanted, keeps_steps);
+            execute(run);
+            if (steps != nullptr) *steps = run.steps();
+            o = outcome_of(run);
+            return true;
+        });
+        return o;
+    }
+
+    // Removes deviations while the failure stays: halves first, then single ones (Zeller and
+    // Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002).
+    outcome shrink(outcome best) {
+        const auto end = clock::now() + shrink_time;
+        for (std::size_t size = (best.taken.size() + 1) / 2; size != 0 && clock::now() < end;) {
+            bool removed = false;
+            for (std::size_t at = 0; at < best.taken.size() && clock::now() < end;) {
+                schedule tried = best.taken;
+                const std::size_t stop = std::min(at + size, tried.size());
+                tried.erase(tried.begin() + static_cast<std::ptrdiff_t>(at),
+                            tried.begin() + static_cast<std::ptrdiff_t>(stop));
+                outcome o = once(tried, false);
+                if (o.result == best.result && o.taken.size() < best.taken.size()) {
+                    best = std::move(o);
+                    removed = true;
+                } else {
+                    at = stop;
+                }
+            }
+            if (!removed || size > best.taken.size()) size = size == 1 && removed ? 1 : size / 2;
+        }
+        return best;
+    }
+
+    // With the steps, which are recorded by running it once more.
+    void describe(report& r, outcome o);
+
+    const options with_;
+    const std::function<void()> body_;
+    const controlled_run::limits limits_;
+    world world_;
+};
+
+const char* word_of(weft::detail::operation what) noexcept {
+    using enum weft::detail::operation;
+    switch (what) {
+        case start:
+            return "starts";
+        case run:
+            return "continues after a wait";
+        case go:
+            return "starts a green thread";
+        case yield:
+            return "yields";
+        case chan_send:
+            return "sends";
+        case chan_receive:
+            return "receives";
+        case chan_close:
+            return "closes";
+        case chan_read:
+            return "reads the state of";
+        case select:
+            return "selects";
+        case mutex_lock:
+            return "locks";
+        case mutex_try_lock:
+            return "tries to lock";
+        case mutex_unlock:
+            return "unlocks";
+        case shared_mutex_lock:
+            return "locks (shared mutex)";
+        case shared_mutex_unlock:
+            return "unlocks (shared mutex)";
+        case semaphore_acquire:
+            return "acquires";
+        case semaphore_release:
+            return "releases";
+        case condition_wait:
+            return "waits for a condition";
+        case condition_notify:
+            return "notifies";
+        case count_add:
+            return "counts";
+        case count_wait:
+            return "waits for zero";
+        case event_set:
+            return "sets";
+        case event_wait:
+            return "waits for the event";
+        case latch:
+            return "uses the latch";
+        case barrier:
+            return "arrives";
+        case once:
+            return "calls once";
+        case future_set:
+            return "sets the result";
+        case future_get:
+            return "waits for the result";
+        case sleep:
+            return "sleeps";
+        case timer:
+            return "sets the timer";
+        case cancel:
+            return "cancels";
+        case value_read:
+            return "reads";
+        case value_write:
+            return "writes";
+        case checkpoint:
+            return "reaches a checkpoint";
+        case choose:
+            return "chooses";
+    }
+    return "?";
+}
+
+std::string text_of(const std::vector<step_record>& records) {
+    std::map<const void*, std::size_t> objects;
+    std::string text;
+    std::size_t number = 0;
+    for (const step_record& step : records) {
+        if (number == shown_max / 2 && records.size() > shown_max)
+            text += "  … " + std::to_string(records.size() - shown_max) + " steps\n";
+        if (number >= shown_max / 2 && number + shown_max / 2 < records.size()) {
+            ++number;
+            continue;
+        }
+        text += "  " + std::to_string(++number) + "  green thread " + std::to_string(step.g) + " " + word_of(step.what);
+        if (step.object != nullptr)
+            text += " #" + std::to_string(objects.try_emplace(step.object, objects.size() + 1).first->second);
+        if (step.deviates) text += "   <<< instead of the one that would run";
+        text += '\n';
+    }
+    return text;
+}
+
+void exploration::describe(report& r, outcome o) {
+    const outcome again = once(o.taken, true);
+    r.result = o.result;
+    r.reason = std::move(o.reason);
+    r.schedule = to_text(o.taken);
+    r.choices = o.taken.size();
+    r.steps_text = text_of(again.records);
+    if (again.result != o.result)
+        r.reason +=
+            "; the same schedule ended differently when it was repeated, so something outside of the simulation "
+            "decides";
+}
+
+const char* name_of(verdict v) noexcept {
+    switch (v) {
+        case verdict::passed:
+            return "passed";
+        case verdict::failed:
+            return "failed";
+        case verdict::deadlock:
+            return "deadlock";
+        case verdict::leaked:
+            return "leaked";
+        case verdict::livelock:
+            return "livelock";
+        case verdict::uncontrolled:
+            return "uncontrolled";
+    }
+    return "?";
+}
+
+void check_caller() {
+    if (weft::detail::current_g_m() != nullptr)
+        weft::detail::fatal("weft::sim was called in a green thread; call it in a plain thread, such as that of main");
+}
+
+}  // namespace
+
+std::string report::text() const {
+    if (result == verdict::passed) {
+        return "passed: " + std::to_string(schedules) + " schedules, " + std::to_string(steps) + " steps" +
+               (exhausted ? ", all there are" : "");
+    }
+    return std::string(name_of(result)) + " in schedule " + std::to_string(schedules) + ": " + reason + "\n" +
+           steps_text + "repeat it: WEFT_SIM=" + schedule + "   (" + std::to_string(choices) + " choices)\n";
+}
+
+report explore(const options& with, std::function<void()> body) {
+    check_caller();
+    if (const char* wanted = std::getenv("WEFT_SIM"); wanted != nullptr && *wanted != '\0')
+        return replay(std::string(wanted), with, std::move(body));
+    return exploration(with, std::move(body)).explore();
+}
+
+report replay(const std::string& text, const options& with, std::function<void()> body) {
+    check_caller();
+    const schedule wanted = parse_schedule(text);
+    return exploration(with, std::move(body)).replay(wanted);
+}
+
+report run(const options& with, std::function<void()> body) {
+    report r = explore(with, std::move(body));
+    if (!r) throw failure(std::move(r));
+    return r;
+}
+
+report run(std::function<void()> body) { return run(options{}, std::move(body)); }
+
+uint32_t choose(uint32_t n) {
+    if (n == 0) throw std::invalid_argument("weft::sim::choose(0): there is no number below 0");
+    return weft::detail::random_below(weft::detail::current_g_m(), n);
+}
+
+}  // namespace weft::sim
