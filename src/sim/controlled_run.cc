@@ -23,6 +23,13 @@ using weft::detail::operation;
 // What a lone green thread that yields in a loop sees of time.
 constexpr int64_t lone_yield_ns = 1'000;
 
+// Then the one that waits longest runs, whatever the strategy says. So a loop that waits for another
+// green thread without saying so ends, as it would on any system.
+constexpr uint32_t fair_steps = 500;
+
+// The clock, among the options.
+constexpr uint32_t nobody = 0;
+
 // 2000-01-01, as in Go's synctest, counted from the start of the clock.
 constexpr int64_t begin_ns = 946'684'800'000'000'000;
 
@@ -40,6 +47,8 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
     taken_.clear();
     steps_ = 0;
     records_.clear();
+    last_ = 0;
+    in_a_row_ = 0;
     body_returned_ = false;
     result_ = verdict::passed;
     reason_.clear();
@@ -88,7 +97,13 @@ bool controlled_run::count_step() noexcept {
 }
 
 void controlled_run::record(uint32_t number, bool deviates) {
+    in_a_row_ = number == last_ && !runnable_.empty() ? in_a_row_ + 1 : 0;
+    last_ = number;
     if (!keeps_steps_) return;
+    if (number == nobody) {
+        records_.push_back({number, operation::timer, nullptr, deviates});
+        return;
+    }
     const pending& p = pending_of(number);
     records_.push_back({number, p.what, p.object, deviates});
 }
@@ -111,7 +126,17 @@ uint32_t controlled_run::choose(uint32_t n) noexcept {
     return value;
 }
 
-// An index into: running, if it can continue, runnable_, and running otherwise, if there is one.
+bool controlled_run::may_fire_early() const noexcept {
+    const int64_t due_ns = weft::detail::current_m()->p->timers.next_deadline();
+    return due_ns != weft::detail::never && due_ns - now_ns <= limits_.lateness_ns;
+}
+
+bool controlled_run::has_run_enough(uint32_t number) const noexcept {
+    return number == last_ && in_a_row_ >= fair_steps && !runnable_.empty();
+}
+
+// An index into: running, if it can continue, runnable_, running otherwise, if there is one, and the
+// clock, if a timer may fire first.
 uint32_t controlled_run::pick(G* running, bool can_continue) {
     options_.clear();
     const auto add = [this](const G* g) {
@@ -122,6 +147,7 @@ uint32_t controlled_run::pick(G* running, bool can_continue) {
     if (running != nullptr && can_continue) add(running);
     for (const G* g : runnable_) add(g);
     if (running != nullptr && !can_continue) add(running);
+    if (may_fire_early()) options_.push_back({nobody, operation::timer, nullptr});
     uint32_t option = 0;
     if (options_.size() > 1) {
         const auto n = static_cast<uint32_t>(options_.size());
@@ -151,58 +177,67 @@ void controlled_run::push(G* g) noexcept {
     runnable_.push_back(g);
 }
 
+// The next of runnable_, after the timers that fire first. nullptr: there is none.
+G* controlled_run::pick_waiting() {
+    M* m = weft::detail::current_m();
+    for (;;) {
+        weft::detail::fire_simulated(m);
+        const int64_t due_ns = m->p->timers.next_deadline();
+        if (runnable_.empty()) {
+            if (m->home->has_shared_work()) {
+                fail(verdict::uncontrolled,
+                     "a thread outside of the simulation has made a green thread runnable; let green threads of the "
+                     "test do that");
+                return nullptr;
+            }
+            if (due_ns == weft::detail::never) return nullptr;
+        } else {
+            if (!count_step()) return nullptr;
+            const uint32_t option = pick(nullptr, false);
+            if (option < runnable_.size()) return take(option);
+        }
+        now_ns = std::max(now_ns, due_ns);
+    }
+}
+
 G* controlled_run::next(M* m) noexcept {
     if (result_ != verdict::passed) return driver_;
     weft::detail::fire_simulated(m);
-    if (G* g = std::exchange(picked_, nullptr)) return begin_step(g);
-    while (runnable_.empty()) {
-        if (m->home->has_shared_work()) {
-            fail(verdict::uncontrolled,
-                 "a thread outside of the simulation has made a green thread runnable; let green threads of the test "
-                 "do that");
-            return driver_;
-        }
-        const int64_t due_ns = m->p->timers.next_deadline();
-        if (due_ns == weft::detail::never) return driver_;
-        now_ns = std::max(now_ns, due_ns);
-        weft::detail::fire_simulated(m);
-    }
-    if (!count_step()) return driver_;
-    return begin_step(take(pick(nullptr, false)));
+    G* g = std::exchange(picked_, nullptr);
+    if (g == nullptr) g = pick_waiting();
+    return g == nullptr ? driver_ : begin_step(g);
 }
 
 bool controlled_run::replaces(G* g, operation what, const void* object) noexcept {
     if (g == driver_) return false;
     if (result_ != verdict::passed) return true;
-    pending_of(number_of(g)) = {what, object};
-    if (what == operation::yield) {
-        if (!count_step()) return true;
-        if (runnable_.empty()) {
-            now_ns += lone_yield_ns;
-            record(number_of(g), false);
-            return weft::detail::current_m()->p->timers.next_deadline() <= now_ns;
-        }
-        const uint32_t option = pick(g, false);
-        if (option == runnable_.size()) {
-            begin_step(g);
-            return false;
-        }
-        picked_ = take(option);
+    const uint32_t number = number_of(g);
+    pending_of(number) = {what, object};
+    const bool yields = what == operation::yield;
+    if (!count_step()) return true;
+    if (has_run_enough(number)) {
+        picked_ = take(0);
+        record(number_of(picked_), false);
         return true;
     }
-    if (!limits_.before_operations) {
-        record(number_of(g), false);
+    if (yields && runnable_.empty()) now_ns += lone_yield_ns;
+    if (!limits_.before_operations && !yields) {
+        record(number, false);
         begin_step(g);
         return false;
     }
-    if (!count_step()) return true;
-    const uint32_t option = pick(g, true);
-    if (option == 0) {
-        begin_step(g);
-        return false;
+    const uint32_t option = pick(g, !yields);
+    const std::size_t first = yields ? 0 : 1;  // of runnable_
+    if (option - first < runnable_.size()) {
+        picked_ = take(option - first);
+        return true;
     }
-    picked_ = take(option - 1);
-    return true;
+    if (options_[option].g == nobody) {
+        now_ns = std::max(now_ns, weft::detail::current_m()->p->timers.next_deadline());
+        return true;  // next() fires the timer, and asks again
+    }
+    begin_step(g);
+    return yields && weft::detail::current_m()->p->timers.next_deadline() <= now_ns;
 }
 
 void controlled_run::failed(const G* g) noexcept {

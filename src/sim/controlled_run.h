@@ -30,6 +30,7 @@ public:
     struct limits {
         uint64_t max_steps;
         bool before_operations;
+        int64_t lateness_ns;
     };
 
     explicit controlled_run(const limits& within) noexcept : limits_(within) {}
@@ -72,7 +73,10 @@ private:
     [[nodiscard]] bool count_step() noexcept;
     uint32_t replayed_option(uint32_t n) noexcept;
     void note_option(uint32_t option);
+    [[nodiscard]] bool may_fire_early() const noexcept;
+    [[nodiscard]] bool has_run_enough(uint32_t number) const noexcept;
     uint32_t pick(weft::detail::G* running, bool can_continue);
+    weft::detail::G* pick_waiting();
     weft::detail::G* take(std::size_t index) noexcept;
     weft::detail::G* begin_step(weft::detail::G* g) noexcept;
     void record(uint32_t number, bool deviates);
@@ -93,6 +97,8 @@ private:
     schedule taken_;
     uint64_t steps_ = 0;
     std::vector<step_record> records_;
+    uint32_t last_ = 0;      // ran the last step
+    uint32_t in_a_row_ = 0;  // steps of last_ while others could run
     bool body_returned_ = false;
     verdict result_ = verdict::passed;
     std::string reason_;

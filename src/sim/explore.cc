@@ -89,7 +89,7 @@ outcome outcome_of(const controlled_run& run) { return {run.result(), run.reason
 class exploration {
 public:
     exploration(const options& with, std::function<void()> body)
-        : with_(with), body_(std::move(body)), limits_{with.max_steps, with.before_operations} {}
+        : with_(with), body_(std::move(body)), limits_{with.max_steps, with.before_operations, with.lateness.count()} {}
 
     report explore() {
         const uint64_t seed = with_.seed != 0 ? with_.seed : from_environment("WEFT_SIM_SEED", 1);
@@ -264,7 +264,9 @@ std::string text_of(const std::vector<step_record>& records) {
             ++number;
             continue;
         }
-        text += "  " + std::to_string(++number) + "  green thread " + std::to_string(step.g) + " " + word_of(step.what);
+        text += "  " + std::to_string(++number) + "  ";
+        text += step.g == 0 ? "the clock moves to the next timer"
+                            : "green thread " + std::to_string(step.g) + " " + word_of(step.what);
         if (step.object != nullptr)
             text += " #" + std::to_string(objects.try_emplace(step.object, objects.size() + 1).first->second);
         if (step.deviates) text += "   <<< instead of the one that would run";

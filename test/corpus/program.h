@@ -20,9 +20,10 @@
 //     };
 //     WEFT_BUG(Project123, hang, {"main", "mutex lock"}, {"worker", "chan send"});
 //
-// The last line makes two tests. TheBuggyVersionHangs runs the program until nothing more can
+// The last line makes four tests. TheBuggyVersionHangs runs the program until nothing more can
 // happen in its runtime. The green threads in a dump, and what each waits for, must then match the
-// list exactly. TheFixedVersionEnds runs the program many times to its end.
+// list exactly. TheFixedVersionEnds runs the program many times to its end. ASimulationFindsTheBug
+// and NoSimulationFailsWithTheFix run it by weft::sim, without moments.
 //
 // A missing unlock is found even if no other thread locks afterwards, because destroying a locked
 // mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a third test of that, which runs
@@ -176,9 +177,13 @@ std::unique_ptr<program> make(setting s) {
 // the report they were read from. Nothing else may use p and rt.
 [[nodiscard]] std::vector<blocked> left_when_quiet(runtime& rt, hidden_program p, std::string& dump);
 
-// The two tests of a program.
+// The tests of a program.
 void expect_hang(maker make, std::vector<blocked> expected);
 void expect_end(maker make, bool forced_too);
+
+// The same by weft::sim, without moments: it has to find the bad order by itself.
+void expect_found(maker make);
+void expect_never_found(maker make);
 
 // The child process of a death test.
 template <typename Program>
@@ -191,6 +196,8 @@ void leave_locked() {
 #define WEFT_BUG(suite, Program, ...)                                                            \
     TEST(suite, TheBuggyVersionHangs) { expect_hang(make<Program>, {__VA_ARGS__}); }             \
     TEST(suite, TheFixedVersionEnds) { expect_end(make<Program>, Program::order_survives_fix); } \
+    TEST(suite, ASimulationFindsTheBug) { expect_found(make<Program>); }                         \
+    TEST(suite, NoSimulationFailsWithTheFix) { expect_never_found(make<Program>); }              \
     static_assert(true)
 
 #define WEFT_MISSING_UNLOCK(suite, Program)                                                                       \

@@ -50,6 +50,9 @@ struct options {
     strategy pick = strategy::portfolio;
     unsigned depth = 3;        ///< of strategy::pct
     unsigned preemptions = 2;  ///< of strategy::exhaustive
+    /// By how much a green thread that could run may be late. A timer that is due within that time
+    /// may fire first. 0: never; the time then moves only while all wait.
+    std::chrono::nanoseconds lateness = std::chrono::milliseconds(10);
     /// A schedule with more steps is a livelock.
     uint64_t max_steps = 1'000'000;
     /// Whether another green thread may run before each operation on a channel, lock or other
@@ -59,7 +62,7 @@ struct options {
     bool shrink = true;
     /// Asked after each schedule, on the thread that called explore(): whether a check of the test
     /// has failed. Empty: only exceptions count.
-    std::function<bool()> has_failed;
+    std::function<bool()> has_failed{};
 };
 
 enum class verdict : uint8_t {
