@@ -4,7 +4,7 @@
 // rejected. A slot of level n is 32^n ns wide. A slot with more than `few` timers is split into the
 // level below, steps_max timers per call, early enough to finish before its earliest deadline.
 //
-// Invariants: I1. reached_ is not later than any deadline here, and never decreases.
+// Invariants: I1. reached_ is not later than any deadline here, and decreases only by a rewind.
 //             I2. A timer on level n is in a slot less than 64 after the slot of reached_.
 //             I3. next_deadline() is not later than any deadline. It is exact, unless a slot must
 //                 be split first, or the earliest of many timers was removed since the last look.
@@ -143,6 +143,12 @@ public:
     [[nodiscard]] bool closed_locked() const noexcept WEFT_REQUIRES(lock) { return closed_; }
 
     void open_locked() noexcept WEFT_REQUIRES(lock) { closed_ = false; }
+
+    // A simulated time begins anew: it may be earlier than any before. Requires: no timer is here.
+    void rewind_locked() noexcept WEFT_REQUIRES(lock) {
+        WEFT_ASSERT(size_ == 0);
+        reached_ = 0;
+    }
 
 private:
     static constexpr unsigned digit_bits = 5;

@@ -47,8 +47,6 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
     taken_.clear();
     steps_ = 0;
     records_.clear();
-    last_ = 0;
-    in_a_row_ = 0;
     body_returned_ = false;
     result_ = verdict::passed;
     reason_.clear();
@@ -62,6 +60,12 @@ void controlled_run::execute(const std::function<void()>& body) {
     const uint64_t spawned = count.spawned.get();
     first_id_ = 0;
     driver_ = m->g;
+    {
+        weft::detail::timer_queue& timers = m->p->timers;
+        timers.lock.lock();
+        timers.rewind_locked();
+        timers.lock.unlock();
+    }
     weft::go([this, &body] {
         body();
         body_returned_ = true;
@@ -97,8 +101,6 @@ bool controlled_run::count_step() noexcept {
 }
 
 void controlled_run::record(uint32_t number, bool deviates) {
-    in_a_row_ = number == last_ && !runnable_.empty() ? in_a_row_ + 1 : 0;
-    last_ = number;
     if (!keeps_steps_) return;
     if (number == nobody) {
         records_.push_back({number, operation::timer, nullptr, deviates});
@@ -131,8 +133,9 @@ bool controlled_run::may_fire_early() const noexcept {
     return due_ns != weft::detail::never && due_ns - now_ns <= limits_.lateness_ns;
 }
 
-bool controlled_run::has_run_enough(uint32_t number) const noexcept {
-    return number == last_ && in_a_row_ >= fair_steps && !runnable_.empty();
+// Whether runnable_[0] has waited too long.
+bool controlled_run::is_due() const noexcept {
+    return !runnable_.empty() && steps_ - runnable_.front().since > fair_steps;
 }
 
 // An index into: running, if it can continue, runnable_, running otherwise, if there is one, and the
@@ -145,7 +148,7 @@ uint32_t controlled_run::pick(G* running, bool can_continue) {
         options_.push_back({number, p.what, p.object});
     };
     if (running != nullptr && can_continue) add(running);
-    for (const G* g : runnable_) add(g);
+    for (const waiting& w : runnable_) add(w.g);
     if (running != nullptr && !can_continue) add(running);
     if (may_fire_early()) options_.push_back({nobody, operation::timer, nullptr});
     uint32_t option = 0;
@@ -159,8 +162,14 @@ uint32_t controlled_run::pick(G* running, bool can_continue) {
 }
 
 G* controlled_run::take(std::size_t index) noexcept {
-    G* g = runnable_[index];
+    G* g = runnable_[index].g;
     runnable_.erase(runnable_.begin() + static_cast<std::ptrdiff_t>(index));
+    return g;
+}
+
+G* controlled_run::take_due() {
+    G* g = take(0);
+    record(number_of(g), false);
     return g;
 }
 
@@ -174,7 +183,7 @@ void controlled_run::push(G* g) noexcept {
     if (g == driver_) return;
     if (first_id_ == 0) first_id_ = g->id;
     static_cast<void>(pending_of(number_of(g)));
-    runnable_.push_back(g);
+    runnable_.push_back({g, steps_});
 }
 
 // The next of runnable_, after the timers that fire first. nullptr: there is none.
@@ -193,6 +202,7 @@ G* controlled_run::pick_waiting() {
             if (due_ns == weft::detail::never) return nullptr;
         } else {
             if (!count_step()) return nullptr;
+            if (is_due()) return take_due();
             const uint32_t option = pick(nullptr, false);
             if (option < runnable_.size()) return take(option);
         }
@@ -215,9 +225,8 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
     pending_of(number) = {what, object};
     const bool yields = what == operation::yield;
     if (!count_step()) return true;
-    if (has_run_enough(number)) {
-        picked_ = take(0);
-        record(number_of(picked_), false);
+    if (is_due()) {
+        picked_ = take_due();
         return true;
     }
     if (yields && runnable_.empty()) now_ns += lone_yield_ns;

@@ -74,10 +74,11 @@ private:
     uint32_t replayed_option(uint32_t n) noexcept;
     void note_option(uint32_t option);
     [[nodiscard]] bool may_fire_early() const noexcept;
-    [[nodiscard]] bool has_run_enough(uint32_t number) const noexcept;
+    [[nodiscard]] bool is_due() const noexcept;
     uint32_t pick(weft::detail::G* running, bool can_continue);
     weft::detail::G* pick_waiting();
     weft::detail::G* take(std::size_t index) noexcept;
+    weft::detail::G* take_due();
     weft::detail::G* begin_step(weft::detail::G* g) noexcept;
     void record(uint32_t number, bool deviates);
 
@@ -89,16 +90,20 @@ private:
     bool keeps_steps_ = false;
 
     uint64_t first_id_ = 0;
-    std::vector<weft::detail::G*> runnable_;  // in the order in which they became so
-    std::vector<candidate> options_;          // of one decision
-    std::vector<pending> pending_;            // by number
-    weft::detail::G* picked_ = nullptr;       // by replaces(), for next()
+
+    struct waiting {
+        weft::detail::G* g;
+        uint64_t since;  // steps_
+    };
+
+    std::vector<waiting> runnable_;      // in the order in which they became so
+    std::vector<candidate> options_;     // of one decision
+    std::vector<pending> pending_;       // by number
+    weft::detail::G* picked_ = nullptr;  // by replaces(), for next()
     uint64_t choices_ = 0;
     schedule taken_;
     uint64_t steps_ = 0;
     std::vector<step_record> records_;
-    uint32_t last_ = 0;      // ran the last step
-    uint32_t in_a_row_ = 0;  // steps of last_ while others could run
     bool body_returned_ = false;
     verdict result_ = verdict::passed;
     std::string reason_;
