@@ -25,8 +25,8 @@ INPUT = re.compile(r"^test/fuzz/corpus/")  # bytes, whatever they look like
 CHECKERS = re.compile(r"^tools/(tidy|docs)(_test)?\.py$")
 
 # In src/ and include/, outside tests: what the runtime replaces with its own, or must not have.
-# src/observe/ has plain threads, which may use what plain threads use.
-WITH_PLAIN_THREADS = re.compile(r"^(src|include/weft)/observe/")
+# src/observe/ has plain threads, and src/sim/ is called by them: they may use what plain threads use.
+WITH_PLAIN_THREADS = re.compile(r"^(src|include/weft)/(observe|sim)/")
 BANNED = [
     (re.compile(r"\bstd::(recursive_|timed_|shared_)?mutex\b"), "use base's or weft's own lock: a std::mutex blocks the OS thread"),
     (re.compile(r"\bstd::j?thread\b(?!::id)"), "threads come from os/: they need a signal stack, a name and a G"),

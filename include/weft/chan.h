@@ -347,15 +347,19 @@ private:
         if (state_ != nullptr) state_->retain();
     }
 
-    chan_status send_slot(T& value, int64_t deadline_ns, detail::wait_result* interrupted = nullptr) const {
+    // Inlined to the end: each of the public functions has constants for deadline_ns and
+    // interrupted.
+    [[gnu::always_inline]] chan_status send_slot(T& value,
+                                                 int64_t deadline_ns,
+                                                 detail::wait_result* interrupted = nullptr) const {
         if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_send_nil, deadline_ns, interrupted);
         detail::step(detail::operation::chan_send, state_);
         return state_->send(value, deadline_ns, interrupted);
     }
 
-    chan_status recv_slot(std::optional<T>& value,
-                          int64_t deadline_ns,
-                          detail::wait_result* interrupted = nullptr) const {
+    [[gnu::always_inline]] chan_status recv_slot(std::optional<T>& value,
+                                                 int64_t deadline_ns,
+                                                 detail::wait_result* interrupted = nullptr) const {
         if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_receive_nil, deadline_ns, interrupted);
         detail::step(detail::operation::chan_receive, state_);
         return state_->recv(value, deadline_ns, interrupted);

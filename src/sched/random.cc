@@ -30,9 +30,19 @@ void shuffle_everything(uint64_t seed) noexcept {
     shuffles_wakes.store(true, relaxed);  // relaxed: as above
 }
 
+namespace {
+
+[[gnu::noinline, gnu::cold]] uint32_t below_in_simulation(M* m, uint32_t n) noexcept {
+    simulation* sim = controlling();
+    if (sim == nullptr) return (m != nullptr ? m->random : thread_random()).below(n);
+    return n == 1 ? 0 : sim->choose(n);
+}
+
+}  // namespace
+
 uint32_t random_below(M* m, uint32_t n) noexcept {
-    if (simulation* sim = current_simulation()) [[unlikely]]
-        return n == 1 ? 0 : sim->choose(n);
+    if (simulates()) [[unlikely]]
+        return below_in_simulation(m, n);
     return (m != nullptr ? m->random : thread_random()).below(n);
 }
 

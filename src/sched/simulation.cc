@@ -23,7 +23,7 @@ void begin_simulation(scheduler& s, simulation& sim) noexcept {
     s.simulated = &sim;
     s.g_flags.fetch_or(special::shuffled, relaxed_alone);
     current_m()->g->special.fetch_or(special::shuffled, relaxed);  // relaxed: ours, except for frozen
-    simulations.fetch_add(1, relaxed);  // relaxed: other threads need not see it
+    simulations.fetch_add(1, relaxed);                             // relaxed: other threads need not see it
 }
 
 void end_simulation(scheduler& s) noexcept {

@@ -144,7 +144,7 @@ public:
 
     void open_locked() noexcept WEFT_REQUIRES(lock) { closed_ = false; }
 
-    // A simulated time begins anew: it may be earlier than any before. Requires: no timer is here.
+    // A simulated time starts again: it may be earlier than any before. Requires: no timer is here.
     void rewind_locked() noexcept WEFT_REQUIRES(lock) {
         WEFT_ASSERT(size_ == 0);
         reached_ = 0;

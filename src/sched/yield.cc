@@ -76,17 +76,23 @@ using namespace detail;
     return true;
 }
 
+// m's G may also be one of a usual runtime.
+[[gnu::noinline, gnu::cold]] bool yield_in_simulation(M* m) noexcept {
+    simulation* sim = controlling();
+    if (sim == nullptr) return enter(m) ? yield_through_g0(m) : yield_without_p(m);
+    const bool replaced = sim->replaces(m->g, operation::yield, nullptr);
+    if (replaced) requeue(m);
+    return replaced;
+}
+
 }  // namespace
 
 bool yield() {
     M* m = current_g_m();
     if (m == nullptr) [[unlikely]]
         fatal_not_in_g();
-    if (simulation* sim = current_simulation()) [[unlikely]] {
-        const bool replaced = sim->replaces(m->g, operation::yield, nullptr);
-        if (replaced) requeue(m);
-        return replaced;
-    }
+    if (simulates()) [[unlikely]]
+        return yield_in_simulation(m);
     if (!enter(m)) [[unlikely]]
         return yield_without_p(m);
     G* from = m->g;

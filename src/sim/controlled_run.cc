@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <weft/go.h>
@@ -23,8 +25,8 @@ using weft::detail::operation;
 // What a lone green thread that yields in a loop sees of time.
 constexpr int64_t lone_yield_ns = 1'000;
 
-// Then the one that waits longest runs, whatever the strategy says. So a loop that waits for another
-// green thread without saying so ends, as it would on any system.
+// Then the one that waits longest runs, whatever the strategy says. So a loop that waits for
+// another green thread without saying so ends, as it would on any system.
 constexpr uint32_t fair_steps = 500;
 
 // The clock, among the options.
@@ -47,6 +49,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
     taken_.clear();
     steps_ = 0;
     records_.clear();
+    green_threads_.clear();
     body_returned_ = false;
     result_ = verdict::passed;
     reason_.clear();
@@ -138,8 +141,8 @@ bool controlled_run::is_due() const noexcept {
     return !runnable_.empty() && steps_ - runnable_.front().since > fair_steps;
 }
 
-// An index into: running, if it can continue, runnable_, running otherwise, if there is one, and the
-// clock, if a timer may fire first.
+// An index into: running, if it can continue, runnable_, running otherwise, if there is one, and
+// the clock, if a timer may fire first.
 uint32_t controlled_run::pick(G* running, bool can_continue) {
     options_.clear();
     const auto add = [this](const G* g) {
@@ -179,14 +182,26 @@ G* controlled_run::begin_step(G* g) noexcept {
     return g;
 }
 
+void controlled_run::remember(const G& g, uint32_t number) {
+    if (number >= green_threads_.size()) green_threads_.resize(number + 1);
+    g_record& r = green_threads_[number];
+    r.name = g.name_or_empty();
+    if (!r.started.empty() || number == 1) return;  // the first one is started by us
+    std::string_view file = g.where.file_name();
+    file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
+    r.started = std::string(file) + ":" + std::to_string(g.where.line());
+}
+
 void controlled_run::push(G* g) noexcept {
     if (g == driver_) return;
     if (first_id_ == 0) first_id_ = g->id;
-    static_cast<void>(pending_of(number_of(g)));
+    const uint32_t number = number_of(g);
+    static_cast<void>(pending_of(number));
+    if (keeps_steps_) remember(*g, number);
     runnable_.push_back({g, steps_});
 }
 
-// The next of runnable_, after the timers that fire first. nullptr: there is none.
+// The next of runnable_, after the timers that fire first. nullptr: nothing can run.
 G* controlled_run::pick_waiting() {
     M* m = weft::detail::current_m();
     for (;;) {

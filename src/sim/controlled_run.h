@@ -17,7 +17,13 @@
 
 namespace weft::sim {
 
-// A step of the text of a failure.
+// For the text of a failure: a green thread's name, and where it was started.
+struct g_record {
+    std::string name;  // empty: it has none
+    std::string started;
+};
+
+// A step of that text.
 struct step_record {
     uint32_t g;
     weft::detail::operation what;
@@ -54,6 +60,8 @@ public:
 
     [[nodiscard]] const std::vector<step_record>& records() const noexcept { return records_; }
 
+    [[nodiscard]] const std::vector<g_record>& green_threads() const noexcept { return green_threads_; }
+
     void fail(verdict why, std::string reason);
 
     void push(weft::detail::G* g) noexcept override;
@@ -81,6 +89,7 @@ private:
     weft::detail::G* take_due();
     weft::detail::G* begin_step(weft::detail::G* g) noexcept;
     void record(uint32_t number, bool deviates);
+    void remember(const weft::detail::G& g, uint32_t number);
 
     const limits limits_;
     weft::detail::G* driver_ = nullptr;
@@ -104,6 +113,7 @@ private:
     schedule taken_;
     uint64_t steps_ = 0;
     std::vector<step_record> records_;
+    std::vector<g_record> green_threads_;  // by number
     bool body_returned_ = false;
     verdict result_ = verdict::passed;
     std::string reason_;

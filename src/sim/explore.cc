@@ -82,9 +82,12 @@ struct outcome {
     std::string reason;
     schedule taken;
     std::vector<step_record> records;
+    std::vector<g_record> green_threads;
 };
 
-outcome outcome_of(const controlled_run& run) { return {run.result(), run.reason(), run.taken(), run.records()}; }
+outcome outcome_of(const controlled_run& run) {
+    return {run.result(), run.reason(), run.taken(), run.records(), run.green_threads()};
+}
 
 class exploration {
 public:
@@ -178,73 +181,74 @@ private:
     world world_;
 };
 
-const char* word_of(weft::detail::operation what) noexcept {
+// In front of the number of its object, if it has one.
+const char* words_of(weft::detail::operation what) noexcept {
     using enum weft::detail::operation;
     switch (what) {
         case start:
             return "starts";
         case run:
-            return "continues after a wait";
+            return "goes on after a wait";
         case go:
             return "starts a green thread";
         case yield:
             return "yields";
         case chan_send:
-            return "sends";
+            return "sends on channel";
         case chan_receive:
-            return "receives";
+            return "receives from channel";
         case chan_close:
-            return "closes";
+            return "closes channel";
         case chan_read:
-            return "reads the state of";
+            return "looks at channel";
         case select:
             return "selects";
         case mutex_lock:
-            return "locks";
+            return "locks mutex";
         case mutex_try_lock:
-            return "tries to lock";
+            return "tries to lock mutex";
         case mutex_unlock:
-            return "unlocks";
+            return "unlocks mutex";
         case shared_mutex_lock:
-            return "locks (shared mutex)";
+            return "locks shared mutex";
         case shared_mutex_unlock:
-            return "unlocks (shared mutex)";
+            return "unlocks shared mutex";
         case semaphore_acquire:
-            return "acquires";
+            return "acquires semaphore";
         case semaphore_release:
-            return "releases";
+            return "releases semaphore";
         case condition_wait:
-            return "waits for a condition";
+            return "waits on condition variable";
         case condition_notify:
-            return "notifies";
+            return "notifies condition variable";
         case count_add:
-            return "counts";
+            return "changes count";
         case count_wait:
-            return "waits for zero";
+            return "waits for count";
         case event_set:
-            return "sets";
+            return "sets or resets event";
         case event_wait:
-            return "waits for the event";
+            return "looks at event";
         case latch:
-            return "uses the latch";
+            return "counts down latch";
         case barrier:
-            return "arrives";
+            return "arrives at barrier";
         case once:
             return "calls once";
         case future_set:
-            return "sets the result";
+            return "sets the result of future";
         case future_get:
-            return "waits for the result";
+            return "waits for future";
         case sleep:
             return "sleeps";
         case timer:
-            return "sets the timer";
+            return "sets timer";
         case cancel:
-            return "cancels";
+            return "cancels context";
         case value_read:
-            return "reads";
+            return "reads value";
         case value_write:
-            return "writes";
+            return "writes value";
         case checkpoint:
             return "reaches a checkpoint";
         case choose:
@@ -253,23 +257,29 @@ const char* word_of(weft::detail::operation what) noexcept {
     return "?";
 }
 
-std::string text_of(const std::vector<step_record>& records) {
-    std::map<const void*, std::size_t> objects;
+std::string name_of_g(uint32_t number, const g_record& g) {
+    return g.name.empty() ? "green thread " + std::to_string(number) : g.name;
+}
+
+std::string text_of(const outcome& o) {
+    std::map<const void*, std::size_t> objects;  // in the order of their first use
     std::string text;
-    std::size_t number = 0;
-    for (const step_record& step : records) {
-        if (number == shown_max / 2 && records.size() > shown_max)
-            text += "  … " + std::to_string(records.size() - shown_max) + " steps\n";
-        if (number >= shown_max / 2 && number + shown_max / 2 < records.size()) {
-            ++number;
-            continue;
+    const std::size_t hidden = o.records.size() > shown_max ? o.records.size() - shown_max : 0;
+    for (std::size_t i = 0; i < o.records.size(); ++i) {
+        const step_record& step = o.records[i];
+        const std::size_t object =
+            step.object == nullptr ? 0 : objects.try_emplace(step.object, objects.size() + 1).first->second;
+        if (hidden != 0 && i == shown_max / 2) text += "  ... " + std::to_string(hidden) + " steps\n";
+        if (hidden != 0 && i >= shown_max / 2 && i < shown_max / 2 + hidden) continue;
+        text += step.deviates ? " > " : "   ";
+        if (step.g == 0) {
+            text += "the clock moves to the next timer";
+        } else {
+            const g_record& g = o.green_threads[step.g];
+            text += name_of_g(step.g, g) + " " + words_of(step.what);
+            if (object != 0) text += " #" + std::to_string(object);
+            if (step.what == weft::detail::operation::start && !g.started.empty()) text += " (" + g.started + ")";
         }
-        text += "  " + std::to_string(++number) + "  ";
-        text += step.g == 0 ? "the clock moves to the next timer"
-                            : "green thread " + std::to_string(step.g) + " " + word_of(step.what);
-        if (step.object != nullptr)
-            text += " #" + std::to_string(objects.try_emplace(step.object, objects.size() + 1).first->second);
-        if (step.deviates) text += "   <<< instead of the one that would run";
         text += '\n';
     }
     return text;
@@ -281,7 +291,7 @@ void exploration::describe(report& r, outcome o) {
     r.reason = std::move(o.reason);
     r.schedule = to_text(o.taken);
     r.choices = o.taken.size();
-    r.steps_text = text_of(again.records);
+    r.steps_text = text_of(again);
     if (again.result != o.result)
         r.reason +=
             "; the same schedule ended differently when it was repeated, so something outside of the simulation "
@@ -319,7 +329,7 @@ std::string report::text() const {
                (exhausted ? ", all there are" : "");
     }
     return std::string(name_of(result)) + " in schedule " + std::to_string(schedules) + ": " + reason + "\n" +
-           steps_text + "repeat it: WEFT_SIM=" + schedule + "   (" + std::to_string(choices) + " choices)\n";
+           steps_text + "to repeat it: WEFT_SIM=" + schedule + "\n";
 }
 
 report explore(const options& with, std::function<void()> body) {

@@ -1,8 +1,9 @@
 // strategies.h: how a simulation chooses among green threads that could run.
 //
-// A strategy sees each decision: the options, and for each the operation that it would begin. Option
-// 0 is the default: the green thread that runs, or the one that waits longest. It returns the number
-// of an option. It is deterministic: the same seed and the same decisions give the same choices.
+// A strategy sees each decision: the options, and for each the operation that it would begin.
+// Option 0 is the default: the green thread that runs, or the one that waits longest. It returns
+// the number of an option. It is deterministic: the same seed and the same decisions give the same
+// choices.
 //
 // Threads: one.
 // See:     docs/sim.md

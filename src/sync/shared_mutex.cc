@@ -179,8 +179,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         if (lends) waits_no_longer();
         if (me.ok) {
             // Handed over. relaxed: only the holder clears the bit; only a woken waiter sets it
-            if ((state_.word().load(relaxed) & starving) != 0 &&
-                clock_ns() - waiting_since_ns < starving_after_ns) {
+            if ((state_.word().load(relaxed) & starving) != 0 && clock_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
             }

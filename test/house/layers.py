@@ -23,7 +23,7 @@ import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
 LAYERS = ["base", "os", "events", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
-          "signals", "c", "observe"]
+          "signals", "c", "observe", "sim"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -47,7 +47,7 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio", "observe"]
+COMPONENTS = ["tls", "asio", "observe", "sim"]
 
 # Headers of a component that declare functions of the library itself: programs use them without the component.
 IN_LIBRARY = {"weft/observe/switch_hooks.h"}
@@ -57,7 +57,7 @@ WITHOUT_SYSTEM_HEADERS = ["base", *SCHEDULER, "sync", "time"]
 PLATFORM_LAYERS = ["base", "os", "symbols", "context", "poll"]
 # Instructions that users compile into their own code, so the build cannot choose a file of the
 # library for them.
-INLINED_PLATFORM = {"include/weft/detail/call_at.h"}
+INLINED_PLATFORM = {"include/weft/detail/call_at.h", "include/weft/detail/step.h"}
 
 STANDARD_C = {name + ".h" for name in (
     "assert ctype errno float inttypes limits math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib "
@@ -65,7 +65,7 @@ STANDARD_C = {name + ".h" for name in (
 COMPILER = re.compile(r"^(immintrin|x86intrin|cpuid|arm_acle|cet|cxxabi|unwind)\.h$|^(sanitizer|valgrind)/")
 
 # Adapters, and what they adapt to.
-ADAPTERS = {"include/weft/asio/": re.compile(r"^boost/")}
+ADAPTERS = {"include/weft/asio/": re.compile(r"^boost/"), "include/weft/sim/gtest.h": re.compile(r"^gtest/")}
 
 # The only include of the model checker.
 MODEL_CHECKER = re.compile(r"^relacy/")

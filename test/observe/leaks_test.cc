@@ -631,9 +631,9 @@ TEST(LeakReport, IsMadeByAGreenThreadToo) {
     mine.abandon();
 }
 
-// Without registers the search takes the whole stack of a thread for memory in use, because it does not know where
-// the stack pointer is. What calls that have returned left there can keep some leaks reachable, for as long as the
-// thread does not overwrite it: a part of them is missed.
+// Without registers the search takes the whole stack of a thread for memory in use, because it does
+// not know where the stack pointer is. What calls that have returned left there can keep some leaks
+// reachable, for as long as the thread does not overwrite it: a part of them is missed.
 TEST(LeakReport, FindsLeaksWithoutRegistersToo) {
     if (built_with_sanitizer) GTEST_SKIP() << "a sanitizer has its own malloc";
     leak_on_purpose();

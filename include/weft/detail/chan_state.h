@@ -162,7 +162,7 @@ struct chan_state : chan_core {
     // Sends value. deadline_ns 0: does not wait. Moves from value only if the result is ok. If the
     // wait is cancelled, throws, or, if interrupted is not nullptr, stores the reason there and
     // returns timed_out.
-    chan_status send(T& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
+    [[gnu::always_inline]] chan_status send(T& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
         const calls_users held;
         lock.lock();
         if (closed) {
@@ -189,7 +189,9 @@ struct chan_state : chan_core {
 
     // Receives into value. deadline_ns 0: does not wait. Fills value only if the result is ok.
     // interrupted: as for send.
-    chan_status recv(std::optional<T>& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
+    [[gnu::always_inline]] chan_status recv(std::optional<T>& value,
+                                            int64_t deadline_ns,
+                                            wait_result* interrupted = nullptr) {
         const calls_users held;
         lock.lock();
         if (count > 0) {

@@ -1,14 +1,14 @@
-/// sim.h: tests of concurrent code that control which green thread runs.
-///
-/// explore() runs a function many times. Each time another order of its green threads is tried, on
-/// one OS thread, with a clock that moves only when all of them wait. A failure is repeatable: the
-/// report has a schedule, a short text with which replay() runs the same order again.
-///
-/// The code under test is the code that runs in production: weft's green threads, channels, locks,
-/// timers and deadlines work as usual. What is not controlled, and therefore must not decide
-/// anything: plain threads, clocks other than weft's, descriptors, addresses of objects.
-///
-/// See: docs/sim.md
+// sim.h: tests of concurrent code that control which green thread runs.
+//
+// explore() runs a function many times. Each time another order of its green threads is tried, on
+// one OS thread, with a clock that moves only when all of them wait. A failure is repeatable: the
+// report has a schedule, a short text with which replay() runs the same order again.
+//
+// The code under test is the code that runs in production: weft's green threads, channels, locks,
+// timers and deadlines work as usual. What is not controlled, and therefore must not decide
+// anything: plain threads, clocks other than weft's, descriptors, addresses of objects.
+//
+// See: docs/sim.md
 #pragma once
 
 #include <chrono>
