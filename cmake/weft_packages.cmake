@@ -90,7 +90,7 @@ weft_package(sim libweft-sim${weft_abi} SECTION libs SUMMARY "tests of green thr
 weft_package(sim_dev libweft-sim-dev SECTION libdevel
   SUMMARY "tests of green threads in controlled orders (development files)"
   DEPENDS "libweft-sim${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})"
-  TEXT "${weft_about}\nThis package has the headers of the library that runs tests in many\norders of their green threads, and the files for CMake and pkg-config.")
+  TEXT "${weft_about}\nThis package has the headers of the library that runs tests in many\norders, and the files for CMake and pkg-config.")
 if(TARGET weft_observe)
   weft_package(observe libweft-observe${weft_abi} SECTION libs SUMMARY "recordings, profiles and metrics of green threads"
     DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
