@@ -100,6 +100,14 @@ class Refuse(unittest.TestCase):
         self.assertEqual(ended.returncode, 1, ended.stdout[-2000:])
         self.assertIn("wait_fd: Function not implemented", ended.stdout)
 
+    def test_weft_does_without_calls_that_it_can_do_without(self):
+        for rules, tests in (("rt_tgsigqueueinfo=EPERM", "ThreadLimitOfOne.AnInterruptedGFinishes"),
+                             ("membarrier=ENOSYS", "Idle.AnIdleProcessDoesNotWakeUp"),
+                             ("all", "*/Tcp.*/P2")):
+            ended = run(rules, "--", conformance, f"--gtest_filter={tests}", "--gtest_brief=1")
+            self.assertEqual(ended.returncode, 0, ended.stdout[-2000:])
+            self.assertRegex(ended.stdout, r"PASSED  . [1-9]")
+
 
 if __name__ == "__main__":
     refuse, conformance = sys.argv.pop(1), sys.argv.pop(1)

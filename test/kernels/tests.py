@@ -15,7 +15,8 @@ ONE_NUMBER = ("*/P1", "*/P4", "*/P64")
 
 # Tests that take seconds each, and that other legs run: a million green threads, loads of hogs and
 # connections, rest over a long time.
-LONG = ("MillionParked.*", "CalmNetpoll.EachOfMany*", "*HogShare*", "*ManyHogs*", "*RuntimeChurn*", "Deadlock.IsReportedWhenAnotherRuntimeStopsWorking")
+LONG = ("MillionParked.*", "CalmNetpoll.EachOfMany*", "*HogShare*", "*ManyHogs*", "*RuntimeChurn*",
+        "Deadlock.IsReportedWhenAnotherRuntimeStopsWorking")
 
 
 @dataclasses.dataclass
