@@ -52,7 +52,8 @@ TEST(ThreadMaker, NewThreadsInheritFromItAndNotFromTheCaller) {
         const int before = getpriority(PRIO_PROCESS, 0);
         if (before >= 19) GTEST_SKIP() << "as nice as can be already";
         maker.start();
-        ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), before + 1), 0);
+        if (setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), before + 1) != 0)
+            GTEST_SKIP() << "this system lets no thread be nicer";
         std::atomic<int> seen{99};
         os::thread_id id = 0;
         const auto look = [](void* to) -> void* {

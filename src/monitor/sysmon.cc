@@ -172,18 +172,24 @@ struct monitor::dormant_sleep {
 bool monitor::plan_dormant_sleep(dormant_sleep& plan, int64_t now_ns) noexcept {
     scheduler& s = *home_;
     idle_state& idle = s.idle;
+    bool some_p_runs = false;
     {
         const idle_guard held(idle);
         if (ending_) return false;
         begin_watch_if_asked_locked(now_ns);
+        // A P that begins to run later is taken off the idle list under the lock, so its Gs see F1.
+        some_p_runs = idle.ps.count() < s.ps.alive();
         // With a P idle, timers are the sentinel's duty; and the M that makes the last one busy
         // calls.
         if (no_m_scans(idle)) plan.until_ns = earliest_deadline(s);
         idle.monitor.dormant = true;                          // F1
         idle.monitor.until_ns.store(plan.until_ns, relaxed);  // relaxed: F2, F3
     }
-    if (!os::heavy_fence()) plan.until_ns = std::min(plan.until_ns, now_ns + no_fence_ns);  // F2
-    if (no_m_scans(idle)) {                                                                 // F3
+    if (!os::heavy_fence()) {  // F2
+        WEFT_FULL_FENCE();     // pushes from outside execute one, too
+        if (some_p_runs) plan.until_ns = std::min(plan.until_ns, now_ns + no_fence_ns);
+    }
+    if (no_m_scans(idle)) {  // F3
         const bool queued = anything_to_do(s, now_ns);
         plan.polls = s.io.in_use() && !queued;
         plan.until_ns = queued || plan.polls ? now_ns : std::min(plan.until_ns, earliest_deadline(s));

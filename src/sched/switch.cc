@@ -1,6 +1,7 @@
 // switch.cc: rare parts of a switch. Protocol: switch.h.
 #include "sched/switch.h"
 
+#include "base/quick_fence.h"
 #include "context/fp_control.h"
 #include "handoff/injected.h"
 #include "handoff/pin.h"
@@ -38,7 +39,7 @@ bool enter_slow(M* m) noexcept {
     P* p = m->p;
     const auto self = reinterpret_cast<uintptr_t>(m);
     uintptr_t word = p->owner.load(relaxed);  // relaxed: read again below
-    if ((word & attention::fence) != 0) WEFT_FULL_FENCE();
+    if ((word & attention::fence) != 0) quick_full_fence();
     for (uint32_t attempt = 0;;) {
         word = p->owner.load(acquire);                        // pairs with a thief's T4
         if ((word & ~attention::mask) != self) return false;  // taken: retake.h
@@ -74,7 +75,7 @@ void leave_special(M* m, G* from) noexcept {
 }
 
 void await_thaw(G* g, g_state before) noexcept {
-    if ((g->special.load(relaxed_own) & special::no_fence) != 0) WEFT_FULL_FENCE();
+    if ((g->special.load(relaxed_own) & special::no_fence) != 0) quick_full_fence();
     while ((g->special.load(acquire) & special::frozen) != 0) {  // pairs with the dump's thaw
         g->state.store(before, relaxed);                         // relaxed: it was, and we own it
         for (uint32_t i = 0; (g->special.load(relaxed) & special::frozen) != 0; ++i)

@@ -186,7 +186,7 @@ TEST(SignalsDeathTest, ABusErrorReachesAnEarlierHandler) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
-            short_file = ::memfd_create("short", MFD_CLOEXEC);
+            short_file = ::fileno(std::tmpfile());  // not memfd_create, which old kernels lack
             void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, short_file, 0);
             const struct sigaction first = action_of(&make_longer);
             ::sigaction(SIGBUS, &first, nullptr);

@@ -40,6 +40,7 @@ modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
 clang21     Clang 21, in a root of Debian sid: unit, conformance, examples; C++26
+kernels     suites without some system calls, as in old kernels and containers; suites under Debian 12's Linux 6.1
 site        the documentation site in headless Chromium: links, requests to others, width, search, light and dark
 packages    Debian packages in clean roots, Conan, vcpkg, Meson, Bazel, Spack, tarball, FetchContent; bill of materials
 END
@@ -394,6 +395,27 @@ leg_gcc15() {
 
 leg_clang21() {
     root_leg sid clang21 && step "C++26" test/legs/root.sh sid "$(root_packages sid)" python3 test/house/compiles.py --jobs "$jobs" clang++-21:26
+}
+
+# What the suites are, and what each set of refused calls stands for: test/kernels/suites.py,
+# refusals.txt. If one step fails, the other still runs.
+leg_kernels() {
+    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" qemu-system-x86 busybox-static cpio iproute2
+    local status=0
+    build_step native refuse {unit,conformance}_tests examples/all || return 1
+    kernels_step "refused calls" suites.py --jobs "$test_jobs" || status=1
+    kernels_step "Linux 6.1" boot.py || status=1
+    return "$status"
+}
+
+# kernels_step TEXT SCRIPT ARGUMENTS...: shows the summary of a script of test/kernels.
+kernels_step() {
+    local text=$1 script=$2 status=0 before
+    shift 2
+    before=$(wc -l <"$log")
+    step "$text" python3 "test/kernels/$script" --build build/native "$@" || status=1
+    tail -n "+$((before + 1))" "$log" | sed -n 's/^kernels: /  /p'
+    return "$status"
 }
 
 # Chromium reads every page, so this takes minutes.
