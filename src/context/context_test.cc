@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "context/context_inline.h"
+#include "context/frame_record.h"
 #include "context/kept_registers.h"
 #include "context/sanitizer.h"
 #include "os/os.h"
@@ -173,7 +174,8 @@ TEST_P(ContextSwitch, StartsTheEntryWithItsArgumentAndTheFirstBaton) {
     EXPECT_EQ(seen_baton, &baton);
 }
 
-// A frame address is a frame record below the caller's stack pointer, which the ABI aligns.
+// A frame address is that of a frame record below the caller's stack pointer, which the ABI aligns,
+// or that stack pointer.
 TEST_P(ContextSwitch, AlignsTheStackOfTheEntryForEveryTop) {
     for (std::size_t below = 0; below < 33; ++below) {
         side one(GetParam().there, GetParam().back);
@@ -216,7 +218,7 @@ TEST_P(ContextSwitch, UnwindingEndsAtTheFirstCodeOfTheContext) {
 void pass_saved_frame_pointer(void* argument, void*) {
     auto& s = *static_cast<side*>(argument);
     s.arrive();
-    s.go_back(*static_cast<void**>(__builtin_frame_address(0)));
+    s.go_back(record_of(__builtin_frame_address(0))->outer);
 }
 
 TEST_P(ContextSwitch, FramePointersEndAtTheFirstCodeOfTheContext) {
@@ -277,10 +279,13 @@ TEST(ContextInit, RoundsTheTopDownTo16Bytes) {
     EXPECT_EQ(exact.fp, nullptr);
 }
 
-// Not a lambda, whose caller may be another frame.
+[[gnu::noinline]] void call_nothing() { asm volatile(""); }
+
+// Not a lambda, whose caller may be another frame. A function that calls no other may have no record.
 [[gnu::noinline]] void change_frame_pointer(void* /*unused*/) {
-    auto* frame_pointer = static_cast<volatile uintptr_t*>(__builtin_frame_address(0));
-    *frame_pointer = *frame_pointer + 64;
+    void* volatile* frame_pointer = &record_of(__builtin_frame_address(0))->outer;
+    call_nothing();
+    *frame_pointer = static_cast<char*>(*frame_pointer) + 64;
 }
 
 TEST(KeptRegisters, ALostRegisterIsNoticed) {
