@@ -214,10 +214,14 @@ TEST_P(ContextSwitch, UnwindingEndsAtTheFirstCodeOfTheContext) {
     EXPECT_EQ(told.found.functions.back(), reinterpret_cast<void*>(&run_context_entry));
 }
 
+// A function that calls no other, except at its end, may have no record.
+[[gnu::noinline]] void call_nothing() { asm volatile(""); }
+
 // Not a lambda: without optimization its conversion to a pointer adds a frame.
 void pass_saved_frame_pointer(void* argument, void*) {
     auto& s = *static_cast<side*>(argument);
     s.arrive();
+    call_nothing();
     s.go_back(record_of(__builtin_frame_address(0))->outer);
 }
 
@@ -279,9 +283,7 @@ TEST(ContextInit, RoundsTheTopDownTo16Bytes) {
     EXPECT_EQ(exact.fp, nullptr);
 }
 
-[[gnu::noinline]] void call_nothing() { asm volatile(""); }
-
-// Not a lambda, whose caller may be another frame. A function that calls no other may have no record.
+// Not a lambda, whose caller may be another frame.
 [[gnu::noinline]] void change_frame_pointer(void* /*unused*/) {
     void* volatile* frame_pointer = &record_of(__builtin_frame_address(0))->outer;
     call_nothing();

@@ -6,7 +6,6 @@
 // (context/direct_call.h): its return address is in the register.
 #include <ucontext.h>
 
-#include "context/frame_record.h"
 #include "os/commit.h"
 #include "os/machine_context.h"
 

@@ -300,8 +300,10 @@ leg_tsan() {
     sanitizer_leg tsan data_race green_thread_race
 }
 
-leg_aarch64() {
-    need "${base_packages[@]}" "${cross_packages[@]}"
+# emulated_leg PROCESSOR: a preset with that name.
+emulated_leg() {
+    local processor=$1
+    need "${base_packages[@]}" "g++-$processor-linux-gnu" qemu-user
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
     local GTEST_FILTER suites=(unit exceptions storm) targets=() options=() without='^files_without_io_uring$'
     if is_full; then
@@ -309,13 +311,17 @@ leg_aarch64() {
         # weaker for them.
         export GTEST_FILTER="-*/P1:*/P64"
         suites+=(conformance death corpus c instrumented instrumented_loops)
-        options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)  # there is no OpenSSL for it
+        options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=ON)  # there is no OpenSSL for it
     else
         with_procs 2
         targets=("${suites[@]/%/_tests}")
     fi
-    build_step aarch64 ${targets[@]+"${targets[@]}"} && ctest_step aarch64 -L "^($(IFS='|' && echo "${suites[*]}"))\$" -E "$without"
+    build_step "$processor" ${targets[@]+"${targets[@]}"} && ctest_step "$processor" -L "^($(IFS='|' && echo "${suites[*]}"))\$" -E "$without"
 }
+
+leg_aarch64() { emulated_leg aarch64; }
+
+leg_riscv64() { emulated_leg riscv64; }
 
 leg_assemble() {
     need python3 clang-19 llvm-19
