@@ -147,7 +147,6 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // a1 our context, a2 the resumer
     addi sp, sp, 16
     mv a1, a2
     li s0, 0
-    li ra, 0
     jalr t2
     ld t2, 0(sp)                               // run_g_exit, which does not return
     jalr t2
