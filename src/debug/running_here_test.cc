@@ -1,5 +1,4 @@
-// running_here_test.cc: the frames of code that a signal has interrupted, and what machine code says
-// of calls.
+// running_here_test.cc: the frames of interrupted code, and what machine code says of calls.
 #include "debug/running_here.h"
 
 #include <sys/mman.h>
