@@ -1,4 +1,4 @@
-// kept_registers_riscv64_test.cc: the callee-saved registers of the RISC-V calling convention lp64d.
+// kept_registers_riscv64_test.cc: the callee-saved registers of RISC-V's calling convention lp64d.
 #include "context/kept_registers.h"
 
 extern "C" const char* const weft_kept_register_names =
