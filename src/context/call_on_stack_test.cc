@@ -174,7 +174,7 @@ TEST(CallOnStack, UnwindingPassesFromTheOtherStackToTheCaller) {
     EXPECT_GT(found.functions.size(), here.functions.size());
 }
 
-[[gnu::noinline]] void call_nothing() { asm volatile(""); }
+[[gnu::noinline]] void need_a_record() { asm volatile(""); }
 
 // A function that calls no other may have no record.
 TEST(CallOnStack, FramePointersLeadFromTheOtherStackToTheCaller) {
@@ -183,7 +183,7 @@ TEST(CallOnStack, FramePointersLeadFromTheOtherStackToTheCaller) {
     bool arrived = false;
     other.run([&] {
         const void* at = __builtin_frame_address(0);
-        call_nothing();
+        need_a_record();
         for (int i = 0; i < 20 && at != nullptr && !arrived; ++i) {
             at = record_of(const_cast<void*>(at))->outer;
             arrived = at == own;
