@@ -1,7 +1,7 @@
 """The files of src/ for a platform, by the rule of cmake/weft_sources.cmake."""
 
 SYSTEMS = ["linux", "darwin", "windows"]
-PROCESSORS = ["x86_64", "aarch64"]
+PROCESSORS = ["x86_64", "aarch64", "riscv64"]
 COMPONENTS = ["instrument", "tls", "observe", "sim"]
 
 def _split(path):

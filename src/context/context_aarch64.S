@@ -95,7 +95,6 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // x1 our context, x2 the resumer
     ldp x9, x0, [sp], #16                      // entry, argument
     mov x1, x2
     mov x29, xzr
-    mov x30, xzr
     blr x9
     ldr x9, [sp]                               // run_g_exit, which does not return
     blr x9

@@ -3,7 +3,7 @@
 //
 // Compilers leave out the frame of a function that calls no other and keeps all in registers, also
 // with -fno-omit-frame-pointer. A walk by frame pointers then misses its caller. Its return address
-// is known nevertheless: on x86-64 the stack pointer points to it, on AArch64 a register has it.
+// is known nevertheless: on x86-64 the stack pointer points to it, elsewhere a register has it.
 // Whether a word is that return address, the code in front of it says: it is a call of the function
 // in question. The code is read by a copy, because its module may be unloaded at any time.
 //
@@ -61,6 +61,37 @@ inline constexpr int entry_size = 8;
     std::memcpy(code, bytes, sizeof(code));
     const bool is_marked = code[0] == 0xd503233f || code[0] == 0xd503245f;  // paciasp, bti c
     return (code[is_marked ? 1 : 0] & 0xffc07fff) == 0xa9807bfd;            // stp x29, x30, [sp, #-n]!
+}
+
+#elif defined(__riscv)
+
+inline constexpr bool stack_has_return_address = false;
+inline constexpr int call_size = 8;
+
+// The linker turns auipc and jalr into jal where the function is near.
+[[nodiscard]] inline uintptr_t target_of_call(const unsigned char (&bytes)[call_size],
+                                              uintptr_t return_address) noexcept {
+    uint32_t code[2];
+    std::memcpy(code, bytes, sizeof(code));
+    if ((code[1] & 0xfff) == 0x0ef) {  // jal ra
+        const uint32_t distance = (code[1] & 0x000ff000) | ((code[1] >> 9) & 0x800) | ((code[1] >> 20) & 0x7fe);
+        const int32_t sign = (code[1] >> 31) != 0 ? -(int32_t{1} << 20) : 0;
+        return return_address - 4 + static_cast<uintptr_t>(intptr_t{static_cast<int32_t>(distance) + sign});
+    }
+    if ((code[0] & 0xfff) != 0x097 || (code[1] & 0xfffff) != 0x080e7) return 0;  // auipc ra; jalr ra, n(ra)
+    const auto high = static_cast<int32_t>(code[0] & 0xfffff000);
+    const int32_t low = static_cast<int32_t>(code[1]) >> 20;
+    return return_address - call_size + static_cast<uintptr_t>(intptr_t{high} + low);
+}
+
+inline constexpr int entry_size = 8;
+
+// It saves the return address after it has moved the stack pointer.
+[[nodiscard]] inline bool begins_with_frame(const unsigned char (&bytes)[entry_size]) noexcept {
+    const int first = (bytes[0] & 3) == 3 ? 4 : 2;
+    uint32_t second = 0;
+    std::memcpy(&second, bytes + first, sizeof(second));
+    return (second & 0xe07f) == 0xe006 || (second & 0x01fff07f) == 0x00113023;  // c.sdsp ra, n; sd ra, n(sp)
 }
 
 #else

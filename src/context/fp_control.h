@@ -20,6 +20,10 @@ namespace weft::detail {
     uint64_t fpcr = 0;
     asm volatile("mrs %0, fpcr" : "=r"(fpcr));
     return fpcr;
+#elif defined(__riscv_flen)
+    uint64_t rounding = 0;  // all there is: exceptions set flags, and never trap
+    asm volatile("frrm %0" : "=r"(rounding));
+    return rounding;
 #else
     return 0;
 #endif
@@ -32,6 +36,8 @@ inline void write_fp_control([[maybe_unused]] uint64_t word) noexcept {
     asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
 #elif defined(__aarch64__)
     asm volatile("msr fpcr, %0" : : "r"(word));
+#elif defined(__riscv_flen)
+    asm volatile("fsrm %0" : : "r"(word));
 #endif
 }
 

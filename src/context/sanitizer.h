@@ -241,7 +241,7 @@ struct fiber {
 #endif
 #if defined(WEFT_VALGRIND)
         if (RUNNING_ON_VALGRIND) {  // NOLINT
-            const char* bottom = static_cast<const char*>(stack_low);
+            [[maybe_unused]] const char* bottom = static_cast<const char*>(stack_low);
             valgrind_id = VALGRIND_STACK_REGISTER(bottom, bottom + stack_size);  // NOLINT
         }
 #endif

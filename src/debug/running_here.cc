@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "context/direct_call.h"
+#include "context/frame_record.h"
 #include "context/return_address.h"
 #include "lifecycle/crash.h"
 #include "os/commit.h"
@@ -61,21 +62,20 @@ WEFT_NO_SANITIZE frames_found read_unbounded(const os::fault& from,
     pcs[found.count++] = from.pc;
     tested_pages pages;
     auto lowest = reinterpret_cast<uintptr_t>(from.address);
-    auto at = reinterpret_cast<uintptr_t>(from.fp);
+    const void* fp = from.fp;
     while (found.count < max) {
-        if (then != nullptr && then->holds(reinterpret_cast<const void*>(at))) {    // NOLINT(performance-no-int-to-ptr)
-            found.count += read_frames(nullptr, reinterpret_cast<const void*>(at),  // NOLINT: as above
-                                       reinterpret_cast<const void*>(at), *then,    // NOLINT: as above
-                                       pcs + found.count, max - found.count);
+        const uintptr_t at = record_address(reinterpret_cast<uintptr_t>(fp));
+        const auto* record = reinterpret_cast<const frame_record*>(at);  // NOLINT(performance-no-int-to-ptr)
+        if (then != nullptr && then->holds(record)) {
+            found.count += read_frames(nullptr, fp, record, *then, pcs + found.count, max - found.count);
             found.has_crossed = true;
             return found;
         }
         if (at < lowest || at - lowest > frame_max || at % sizeof(void*) != 0 || !pages.can_read(at)) break;
-        const auto* record = reinterpret_cast<void* const*>(at);  // NOLINT(performance-no-int-to-ptr)
-        if (record[1] == nullptr) break;
-        pcs[found.count++] = strip_signature(record[1]);
+        if (record->return_address == nullptr) break;
+        pcs[found.count++] = strip_signature(record->return_address);
         lowest = at + 1;  // frames go upwards
-        at = reinterpret_cast<uintptr_t>(record[0]);
+        fp = record->outer;
     }
     return found;
 }

@@ -18,6 +18,8 @@
 #include <weft/blocking.h>
 #include <weft/run/context.h>
 
+#include "context/frame_record.h"
+
 namespace weft::detail {
 
 struct G;
@@ -27,8 +29,8 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when, const
 
 // For at: the caller of the function that this is inlined in.
 [[gnu::always_inline]] inline run_context_t find_caller() noexcept {
-    void** frame = static_cast<void**>(__builtin_frame_address(0));
-    return {frame + 2, __builtin_return_address(0), frame[0]};
+    frame_record* record = record_of(__builtin_frame_address(0));
+    return {record + 1, __builtin_return_address(0), record->outer};
 }
 
 // The G in a blocking call on m, the caller's M or nullptr; else nullptr.

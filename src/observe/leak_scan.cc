@@ -200,6 +200,7 @@ private:
     static bool read_registers(stopped_thread& t) noexcept {
         constexpr std::size_t x86_64_words = 27;
         constexpr std::size_t aarch64_words = 34;
+        constexpr std::size_t riscv64_words = 32;
         std::size_t size = sizeof(t.registers);
         if (!read_set(t.tid, NT_PRSTATUS, t.registers, size)) return false;
         t.words = size / sizeof(uintptr_t);
@@ -214,6 +215,10 @@ private:
             int call = -1;
             std::size_t size_of_call = sizeof(call);
             t.in_system_call = read_set(t.tid, NT_ARM_SYSTEM_CALL, &call, size_of_call) && call >= 0;
+        } else if (t.words == riscv64_words) {
+            t.stack_pointer = t.registers[2];
+            t.thread_pointer = t.registers[4];
+            t.in_system_call = false;  // unknown: old values may hide a leak, and report none
         } else {
             return false;
         }

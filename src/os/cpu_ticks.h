@@ -22,6 +22,10 @@ inline constexpr uint64_t clock_interval = 1 << 16;
     uint64_t ticks = 0;
     asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
     return ticks * 64;  // the counter runs at 24 to 1000 MHz
+#elif defined(__riscv)
+    uint64_t ticks = 0;
+    asm volatile("rdtime %0" : "=r"(ticks));
+    return ticks * 256;  // the counter runs at 1 to 30 MHz
 #else
     return static_cast<uint64_t>(monotonic_ns());
 #endif

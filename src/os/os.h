@@ -100,6 +100,8 @@ inline void cpu_relax() noexcept {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("isb" ::: "memory");
+#elif defined(__riscv)
+    asm volatile(".4byte 0x0100000f" ::: "memory");  // pause: no effect on processors without Zihintpause
 #else
     asm volatile("" ::: "memory");
 #endif

@@ -126,6 +126,29 @@ WEFT_OS_CALL long clone_child(
           [run] "r"(run), [argument] "r"(argument)
         : "x0", "x1", "x2", "x3", "x4", "x8", "cc", "memory");
     return result;
+#elif defined(__riscv)
+    long result = 0;
+    asm volatile(
+        "mv a0, %[flags]\n\t"
+        "mv a1, %[top]\n\t"
+        "mv a2, %[descriptor]\n\t"
+        "li a3, 0\n\t"
+        "li a4, 0\n\t"
+        "mv a7, %[number]\n\t"
+        "ecall\n\t"
+        "bnez a0, 1f\n\t"
+        "mv a0, %[argument]\n\t"
+        "mv t2, %[run]\n\t"
+        "li s0, 0\n\t"
+        "jalr t2\n\t"
+        "ebreak\n"
+        "1:\n\t"
+        "mv %[result], a0"
+        : [result] "=r"(result)
+        : [flags] "r"(flags), [top] "r"(top), [descriptor] "r"(descriptor), [number] "r"(static_cast<long>(SYS_clone)),
+          [run] "r"(run), [argument] "r"(argument)
+        : "a0", "a1", "a2", "a3", "a4", "a7", "t2", "memory");
+    return result;
 #endif
 }
 

@@ -111,7 +111,7 @@ private:
         unit units[most_units];
 
         [[nodiscard]] G* gs_of(uint32_t u) noexcept {
-            return reinterpret_cast<G*>(reinterpret_cast<std::byte*>(this) + u * unit_size());
+            return static_cast<G*>(static_cast<void*>(reinterpret_cast<std::byte*>(this) + u * unit_size()));
         }
     };
 

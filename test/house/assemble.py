@@ -28,11 +28,13 @@ TARGETS = {
         ("elf", "aarch64-linux-gnu", ["-mbranch-protection=standard"]),
         ("macho", "arm64-apple-macos11", []),
     ],
+    "riscv64": [("elf", "riscv64-linux-gnu", [])],
 }
 # Systems and groups of them at the ends of names, as in cmake/weft_sources.cmake.
 SYSTEMS_OF_FORMAT = {"elf": ("linux", "posix"), "macho": ("darwin", "bsd", "posix"), "coff": ("windows",)}
 SYSTEMS = "linux|darwin|freebsd|windows|bsd|posix"
 PROPERTY = {"x86_64": "IBT", "aarch64": "BTI"}
+PROCESSORS = "|".join(TARGETS)
 
 # What Windows' switch must save on the stack it leaves, and load from the one it enters: patterns
 # of instructions.
@@ -46,9 +48,9 @@ def formats_of(name, names):
     name. names: of all files in its folder.
     """
     stem = os.path.splitext(name)[0]
-    processor = re.search(r"_(x86_64|aarch64)$", stem)
+    processor = re.search(rf"_({PROCESSORS})$", stem)
     if not processor:
-        raise ValueError(f"{name}: a name that ends in no processor: x_x86_64.S or x_aarch64.S")
+        raise ValueError(f"{name}: a name that ends in no processor: x_x86_64.S, x_aarch64.S or x_riscv64.S")
     system = re.search(rf"_({SYSTEMS})$", stem[:processor.start()])
     for form, target, flags in TARGETS[processor.group(1)]:
         own = {f"{stem[:processor.start()]}_{one}{processor.group(0)}.S" for one in SYSTEMS_OF_FORMAT[form]}
@@ -98,7 +100,7 @@ def windows_complaints(path):
 
 def complaints_about(root, source, folder):
     name = os.path.basename(source)
-    processor = re.search(r"_(x86_64|aarch64)\.S$", name)
+    marked = PROPERTY.get(re.search(rf"_({PROCESSORS})\.S$", name).group(1))
     symbols = {}
     for form, target, flags in formats_of(name, os.listdir(os.path.dirname(source))):
         out = os.path.join(folder, f"{name}.{form}.o")
@@ -123,8 +125,8 @@ def complaints_about(root, source, folder):
             notes = run("llvm-readelf-19", "--sections", "--notes", out).stdout
             if ".note.GNU-stack" not in notes:
                 yield f"{name} for {target}: no .note.GNU-stack: the linker would make stacks executable"
-            if not re.search(rf"\b{PROPERTY[processor.group(1)]}\b", notes):
-                yield f"{name} for {target}: no {PROPERTY[processor.group(1)]} property note: it switches the protection off for the program"
+            if marked is not None and not re.search(rf"\b{marked}\b", notes):
+                yield f"{name} for {target}: no {marked} property note: it switches the protection off for the program"
     if len({frozenset(names) for names in symbols.values()}) > 1:
         yield f"{name}: the formats export different names: {symbols}"
 

@@ -74,7 +74,7 @@ MODEL_DOORS = {"include/weft/detail/atomic.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")')
 PLATFORM = re.compile(
     r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\b"
-    r"(__linux__|__APPLE__|_WIN32|_WIN64|__FreeBSD__|__x86_64__|__aarch64__|__arm64__|_M_X64|_M_ARM64)\b")
+    r"(__linux__|__APPLE__|_WIN32|_WIN64|__FreeBSD__|__x86_64__|__aarch64__|__arm64__|__riscv|_M_X64|_M_ARM64)\b")
 
 
 def is_standard(name):

@@ -28,13 +28,15 @@ shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-con
 lto         GCC, link-time optimization: steal storm
 consumer    find_package, pkg-config and add_subdirectory against the installed tree; plug-ins; programs with other flags
 musl        Clang with libc++ and musl, static
-assemble    the context switch as ELF, Mach-O and COFF objects; what that for Windows saves
+assemble    the context switch as ELF, Mach-O and COFF objects; what that for Windows saves; those for Arm and RISC-V in an emulator
 END
 }
 
 # Legs that only ./dev test full runs.
 legs_of_full() {
     cat <<'END'
+riscv64     GCC for riscv64 under an emulator
+musl_cross  Clang with libc++ and musl, static, for aarch64 and riscv64 under an emulator: unit, exceptions, storm; examples link
 ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; nothing runs
 modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++: every source and example alone; every header with libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
@@ -301,8 +303,10 @@ leg_tsan() {
     sanitizer_leg tsan data_race green_thread_race
 }
 
-leg_aarch64() {
-    need "${base_packages[@]}" "${cross_packages[@]}"
+# emulated_leg PROCESSOR: a preset with that name.
+emulated_leg() {
+    local processor=$1
+    need "${base_packages[@]}" "g++-$processor-linux-gnu" qemu-user
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
     local GTEST_FILTER suites=(unit exceptions storm) targets=() options=() without='^files_without_io_uring$'
     if is_full; then
@@ -310,17 +314,21 @@ leg_aarch64() {
         # weaker for them.
         export GTEST_FILTER="-*/P1:*/P64"
         suites+=(conformance death corpus c instrumented instrumented_loops)
-        options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)  # there is no OpenSSL for it
+        options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=ON)  # there is no OpenSSL for it
     else
         with_procs 2
         targets=("${suites[@]/%/_tests}")
     fi
-    build_step aarch64 ${targets[@]+"${targets[@]}"} && ctest_step aarch64 -L "^($(IFS='|' && echo "${suites[*]}"))\$" -E "$without"
+    build_step "$processor" ${targets[@]+"${targets[@]}"} && ctest_step "$processor" -L "^($(IFS='|' && echo "${suites[*]}"))\$" -E "$without"
 }
 
+leg_aarch64() { emulated_leg aarch64; }
+
+leg_riscv64() { emulated_leg riscv64; }
+
 leg_assemble() {
-    need python3 clang-19 llvm-19
-    step "assemble" python3 test/house/assemble.py
+    need python3 python3-pip clang-19 llvm-19 lld-19
+    step "assemble" python3 test/house/assemble.py && step "emulate" python3 test/house/emulated_switch.py build/unicorn
 }
 
 leg_consumer() {
@@ -352,6 +360,18 @@ leg_ports() {
     for target in x86_64-freebsd aarch64-macos x86_64-macos; do
         step "compiler for $target" test/legs/zig.sh build/zig "$target" || return 1
         build_step "$target" weft weft_instrument examples/all || status=1
+    done
+    return "$status"
+}
+
+# As leg_musl, for other processors. Without optimization.
+leg_musl_cross() {
+    need "${base_packages[@]}" python3-pip qemu-user
+    local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10} GTEST_FILTER="-*/P1:*/P64"
+    local options=(-DWEFT_BUILD_EXAMPLES=ON "$quickly_compiled") target status=0
+    for target in aarch64-linux-musl riscv64-linux-musl; do
+        step "compiler for $target" test/legs/zig.sh build/zig "$target" || return 1
+        build_step "$target" weft examples/all {unit,exceptions,storm}_tests && ctest_step "$target" -L '^(unit|exceptions|storm)$' || status=1
     done
     return "$status"
 }
@@ -518,7 +538,8 @@ run_all_legs() {
     need "${base_packages[@]}"
     if is_full; then
         say "full: from empty build directories, without a compiler cache"
-        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,x86_64-freebsd,aarch64-macos,x86_64-macos}
+        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,riscv64,shared,lto,musl,x86_64-freebsd,aarch64-macos,x86_64-macos}
+        rm -rf build/{aarch64,riscv64}-linux-musl
         rm -rf build/{gcc14,gcc15,clang21,packages,packages_*,roots,zig}
     fi
     # shellcheck disable=SC2046

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "observe/outside/registers.h"
+
 namespace weft::observe::detail {
 
 namespace {
@@ -116,7 +118,7 @@ unwound stacks::follow_frame_pointers(const seen_g& g) {
     unwound found;
     found.pcs.push_back(g.pc);
     constexpr std::size_t stacks_max = 16;
-    uint64_t at = g.fp;
+    uint64_t at = g.fp - own_registers.record_below_fp;
     uint64_t lowest = g.sp;
     uint64_t stack = g.stack;
     for (std::size_t n = 0; n < stacks_max && stack != 0; ++n) {
@@ -127,7 +129,7 @@ unwound stacks::follow_frame_pointers(const seen_g& g) {
             found.pcs.push_back(record[1] & user_address);
             found.slots.push_back(at + sizeof(uint64_t));
             lowest = at + 1;
-            at = record[0];
+            at = record[0] - own_registers.record_below_fp;
         }
         stack = end.next;
         lowest = 0;
