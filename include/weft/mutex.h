@@ -66,7 +66,7 @@ public:
     /// Caller: the holder of the lock.
     void unlock() noexcept {
         detail::step(detail::operation::mutex_unlock, this);
-        release();
+        unlock_now();
     }
 
 private:
@@ -85,7 +85,7 @@ private:
     static constexpr uint32_t of_queue = waiting | high_waits | normal_waits;  // cleared with the last waiter
 
     // unlock() without the step, for callers with a lock of the runtime.
-    void release() noexcept {
+    void unlock_now() noexcept {
         uint32_t seen = locked;
         if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
             unlock_slow();  // R1 to A1

@@ -15,6 +15,7 @@
 #include "handoff/retake.h"
 #include "os/os.h"
 #include "sched/scheduler.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 
 namespace weft {

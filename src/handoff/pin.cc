@@ -13,6 +13,7 @@
 #include "os/os.h"
 #include "sched/priority_queues.h"
 #include "sched/schedule.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 
 namespace weft {

@@ -8,6 +8,7 @@
 #include "per_g/labels.h"
 #include "per_g/spawn_resources.h"
 #include "sched/scheduler.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

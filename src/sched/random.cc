@@ -1,6 +1,7 @@
 // random.cc: see random.h.
 #include "sched/random.h"
 
+#include "sched/simulation.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

@@ -12,6 +12,7 @@
 #include "os/os.h"
 #include "os/probe.h"
 #include "per_g/held.h"
+#include "sched/simulation.h"
 #include "sched/switch_hooks.h"
 
 namespace weft::detail {

@@ -7,6 +7,7 @@
 #include "os/cpu_ticks.h"
 #include "os/os.h"
 #include "sched/schedule.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "sched/switch_hooks.h"
 

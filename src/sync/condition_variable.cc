@@ -74,7 +74,7 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     const uint32_t bits = state_.lock_bits() + one;
     wait_result result = wait_result::served;
     if (watch.fired) {
-        m.release();
+        m.unlock_now();
         state_.unlock_bits(bits);
     } else {
         result = park(watch.me, bits, m, deadline_ns);
@@ -94,7 +94,7 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
             "a weft::condition_variable was used with two mutexes at the same time; use one mutex for all its waiters");
     }
     me.slot = this;
-    m.release();
+    m.unlock_now();
     const wait_result result = wait_cancellable(state_, {.me = me,
                                                          .queue = waiters_,
                                                          .bits = bits | waiting,

@@ -12,6 +12,7 @@
 #include "os/os.h"
 #include "os/probe.h"
 #include "sched/park.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "time/timer_state.h"
 #include "wait/thread_note.h"

@@ -7,6 +7,7 @@
 #include "os/note.h"
 #include "os/probe.h"
 #include "sched/park.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
 #include "wait/thread_note.h"

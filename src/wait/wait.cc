@@ -14,6 +14,7 @@
 #include "os/probe.h"
 #include "sched/g_main.h"
 #include "sched/park.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
 #include "wait/thread_note.h"

@@ -1,0 +1,12 @@
+// simulation.h: stands in for src/sched/simulation.h: models are not simulated.
+#pragma once
+
+#include <weft/detail/step.h>
+
+#include "os/os.h"
+
+namespace weft::detail {
+
+[[nodiscard]] inline int64_t clock_ns() noexcept { return os::monotonic_ns(); }
+
+}  // namespace weft::detail
