@@ -494,7 +494,8 @@ TEST_P(Pin, NewThreadsDoNotInheritAPinnedThreadsState) {
     rt().run([&] {
         pin here;
         here.keep();  // otherwise the niced thread would be reused
-        ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(os_thread()), before + 1), 0);
+        if (setpriority(PRIO_PROCESS, static_cast<id_t>(os_thread()), before + 1) != 0)
+            GTEST_SKIP() << "this system lets no thread be nicer";
         ASSERT_EQ(getpriority(PRIO_PROCESS, 0), before + 1) << "of a thread, on Linux";
         // As many at once as there are Ps: each on its own thread, most of them new.
         std::atomic<unsigned> arrived = 0;
