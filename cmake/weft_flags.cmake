@@ -155,3 +155,17 @@ function(weft_need_stop_token target)
   target_compile_options(${target} PUBLIC "$<$<COMPILE_LANGUAGE:CXX>:-fexperimental-library>")
   target_link_options(${target} PUBLIC -fexperimental-library)
 endfunction()
+
+# weft_need_atomic(result): the library with atomic operations that the compiler does not inline: on
+# RISC-V, GCC before 14 calls functions for those of one and two bytes. (With -pthread it would link
+# them by itself.)
+function(weft_need_atomic result)
+  set(program "#include <atomic>\nstd::atomic<short> word;\nint main() { return word.fetch_or(1); }")
+  set(CMAKE_REQUIRED_FLAGS "${CMAKE_CXX20_STANDARD_COMPILE_OPTION}")
+  check_cxx_source_compiles("${program}" weft_has_inlined_atomic)
+  set(library)
+  if(NOT weft_has_inlined_atomic)
+    set(library atomic)
+  endif()
+  set(${result} "${library}" PARENT_SCOPE)
+endfunction()
