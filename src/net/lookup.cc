@@ -1,7 +1,6 @@
 // lookup.cc: see lookup.h.
 #include "net/lookup.h"
 
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <weft/net/resolve.h>
 
 #include "net/lookup_threads.h"
+#include "os/sockets.h"
 
 namespace weft::net::detail {
 

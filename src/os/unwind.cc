@@ -1,4 +1,4 @@
-// unwind_posix.cc: see unwind.h. Uses the C++ runtime's unwinder.
+// unwind.cc: see unwind.h. Uses the C++ runtime's unwinder.
 #include <unwind.h>
 
 #include "os/unwind.h"
