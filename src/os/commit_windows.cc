@@ -1,6 +1,4 @@
 // commit_windows.cc: see commit.h, and headroom_windows.h for stacks.
-#include <psapi.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -9,6 +7,9 @@
 #include "os/os.h"
 #include "os/windows_api.h"
 #include "os/windows_errors.h"
+
+// After <windows.h>, which it does not include.
+#include <psapi.h>
 
 namespace weft::detail::os {
 

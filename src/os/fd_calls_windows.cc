@@ -2,8 +2,6 @@
 //
 // Windows has no descriptors that pass from process to process in a message, no socket pairs, and no
 // credentials of the peer: these fail with EOPNOTSUPP.
-#include <mswsock.h>
-
 #include <cerrno>
 
 #include "os/fd_calls.h"

@@ -5,9 +5,6 @@
 // decommitted, and its address space stays taken until the whole is unmapped by its first address.
 //
 // A thread is its handle. Windows has no fork(), so call_in_child_of_fork has nothing to call.
-#include <process.h>
-#include <tlhelp32.h>
-
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -18,6 +15,10 @@
 #include "os/vmem.h"
 #include "os/windows_api.h"
 #include "os/windows_errors.h"
+
+// After <windows.h>, which they do not include.
+#include <process.h>
+#include <tlhelp32.h>
 
 namespace weft::detail::os {
 
@@ -148,7 +149,10 @@ void name_thread(const char* name) noexcept {
     constexpr std::size_t longest = 15;
     wchar_t wide[longest + 1] = {};
     for (std::size_t i = 0; i < longest && name[i] != '\0'; ++i) wide[i] = static_cast<unsigned char>(name[i]);
-    SetThreadDescription(GetCurrentThread(), wide);
+    using set_description = HRESULT(WINAPI*)(HANDLE thread, const wchar_t* text);  // Windows 10 1607
+    static const auto set = reinterpret_cast<set_description>(
+        reinterpret_cast<void*>(GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "SetThreadDescription")));
+    if (set != nullptr) set(GetCurrentThread(), wide);
 }
 
 int thread_stack_bounds(const void*& low, std::size_t& size) noexcept {

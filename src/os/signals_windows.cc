@@ -112,6 +112,7 @@ void install_alternate_stack(void* memory) noexcept {
     auto* a = static_cast<alternate*>(memory);
     a->before = own_alternate;
     own_alternate = a;
+    grown_to = 0;  // a thread-local may be allocated at its first use, which a handler must not do
 }
 
 void remove_alternate_stack(void* memory) noexcept {

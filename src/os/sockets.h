@@ -27,6 +27,17 @@ struct iovec {
 #define SO_REUSEPORT 0x7fff
 #endif
 
+// Newer than some headers.
+#if !defined(TCP_KEEPIDLE)
+#define TCP_KEEPIDLE 3
+#endif
+#if !defined(TCP_KEEPCNT)
+#define TCP_KEEPCNT 16
+#endif
+#if !defined(TCP_KEEPINTVL)
+#define TCP_KEEPINTVL 17
+#endif
+
 namespace weft::detail::os {
 
 // Before the first call that is not one of fd_calls.h.

@@ -1,6 +1,8 @@
 // windows_api.h: the declarations of Windows, for files of that system only.
 #pragma once
 
+#undef _WIN32_WINNT
+#define _WIN32_WINNT 0x0A00  // Windows 10
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
 #endif

@@ -81,6 +81,7 @@ constexpr ULONG read_events =
     afd_receive | afd_receive_urgent | afd_disconnect | afd_abort | afd_accept | afd_connect_failed;
 constexpr ULONG write_events = afd_send | afd_abort | afd_connect_failed;
 
+constexpr DWORD socket_below_layers = 0x48000022;  // SIO_BASE_HANDLE
 constexpr NTSTATUS status_success = 0;
 constexpr NTSTATUS status_pending = 0x103;
 constexpr ULONG_PTR key_of_requests = 1;
@@ -109,7 +110,7 @@ struct watched {
 HANDLE base_of(int fd) noexcept {
     SOCKET base = INVALID_SOCKET;
     DWORD size = 0;
-    const int result = WSAIoctl(os::to_socket(fd), SIO_BASE_HANDLE, nullptr, 0, &base, sizeof(base), &size, nullptr, nullptr);
+    const int result = WSAIoctl(os::to_socket(fd), socket_below_layers, nullptr, 0, &base, sizeof(base), &size, nullptr, nullptr);
     return result == 0 && base != INVALID_SOCKET ? reinterpret_cast<HANDLE>(base) : os::to_handle(fd);  // NOLINT
 }
 

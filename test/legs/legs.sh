@@ -342,17 +342,31 @@ leg_musl() {
     fi
 }
 
-# Systems that no program of ours can run on here. The linker refuses an executable with a symbol that
-# neither we nor the system's libraries have. Without optimization: it finds as much.
+# Systems that no program of ours can run on here, and Windows, whose programs wine runs. The linker
+# refuses an executable with a symbol that neither we nor the system's libraries have. Without
+# optimization: it finds as much.
 leg_ports() {
-    need "${base_packages[@]}" python3-pip
+    need "${base_packages[@]}" python3-pip g++-mingw-w64-x86-64-posix wine64
     local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang  # as in leg_musl
     local options=(-DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_EXAMPLES=ON) target status=0
     for target in x86_64-freebsd aarch64-macos x86_64-macos; do
         step "compiler for $target" test/legs/zig.sh build/zig "$target" || return 1
         build_step "$target" weft weft_instrument examples/all || status=1
     done
+    windows_step || status=1
     return "$status"
+}
+
+# The examples that docs/platforms.md names. A step for the first start of wine, which makes a folder
+# with the files of a system.
+windows_step() {
+    local -x WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d'
+    local options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON -DWEFT_PRECOMPILE=OFF)
+    build_step windows weft weft_instrument "${windows_examples[@]/#/examples/}" || return 1
+    step "first start of wine" timeout 300 /usr/lib/wine/wine64 wineboot -i || return 1
+    local names
+    names=$(printf '|%s' "${windows_examples[@]}")
+    ctest_step windows -R "^example\\.(${names#|})$"
 }
 
 leg_modes() {
