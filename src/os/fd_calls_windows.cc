@@ -44,6 +44,7 @@ struct pieces {
         for (std::size_t i = 0; i < count && i < pieces_most; ++i) {
             all[i].buf = static_cast<char*>(of[i].iov_base);
             all[i].len = static_cast<ULONG>(of[i].iov_len < INT32_MAX ? of[i].iov_len : INT32_MAX);
+            size += all[i].len;
             ++used;
             if (all[i].len != of[i].iov_len) break;
         }
@@ -51,6 +52,7 @@ struct pieces {
 
     WSABUF all[pieces_most];
     DWORD used = 0;
+    std::size_t size = 0;
 };
 
 }  // namespace
@@ -60,6 +62,7 @@ WEFT_OS_CALL ssize_t socket_receive_many(int fd, const iovec* into, std::size_t 
     DWORD moved = 0;
     DWORD flags = 0;
     const int result = WSARecv(to_socket(fd), p.all, p.used, &moved, &flags, nullptr, nullptr);
+    if (result == 0 && moved < p.size) tell_would_block(fd, would_read);
     return finish(fd, result, moved, would_read);
 }
 
@@ -67,6 +70,7 @@ WEFT_OS_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t cou
     pieces p(from, count);
     DWORD moved = 0;
     const int result = WSASend(to_socket(fd), p.all, p.used, &moved, 0, nullptr, nullptr);
+    if (result == 0 && moved < p.size) tell_would_block(fd, would_write);
     return finish(fd, result, moved, would_write);
 }
 
