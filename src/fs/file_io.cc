@@ -1,7 +1,6 @@
 // file_io.cc: see file_io.h.
 #include "fs/file_io.h"
 
-
 #include <algorithm>
 #include <cerrno>
 #include <climits>

@@ -1,7 +1,6 @@
 // lookup.cc: see lookup.h.
 #include "net/lookup.h"
 
-
 #include <algorithm>
 #include <chrono>
 #include <initializer_list>

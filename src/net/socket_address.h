@@ -1,7 +1,6 @@
 // socket_address.h: converts addresses to and from the system's form.
 #pragma once
 
-
 #include <cstdint>
 #include <optional>
 

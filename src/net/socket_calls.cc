@@ -1,7 +1,6 @@
 // socket_calls.cc: see socket_calls.h.
 #include "net/socket_calls.h"
 
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

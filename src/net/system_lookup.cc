@@ -1,7 +1,6 @@
 // system_lookup.cc: see system_lookup.h.
 #include "net/system_lookup.h"
 
-
 #include <cerrno>
 #include <cstring>
 #include <memory>

@@ -244,7 +244,8 @@ unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
 // Must run before the socket is closed, because afterwards the path may belong to another server.
 // Another program may have replaced the path even before.
 void unix_listener::unlink() noexcept {
-    if (!unlinks_.exchange(false, relaxed) || owner_ != os::process_number()) return;  // relaxed: exactly one caller does it
+    if (!unlinks_.exchange(false, relaxed) || owner_ != os::process_number())
+        return;  // relaxed: exactly one caller does it
     if (file_ == file_id() || file_at(at_) != file_) return;
     char path[unix_address::longest + 1] = {};
     std::copy(at_.path().begin(), at_.path().end(), path);

@@ -106,7 +106,8 @@ socket_send_to(int fd, const void* data, std::size_t size, const sockaddr* to, u
     const iovec one{const_cast<void*>(data), size};  // only read
     pieces p(&one, 1);
     DWORD moved = 0;
-    const int result = WSASendTo(to_socket(fd), p.all, p.used, &moved, 0, to, static_cast<int>(to_size), nullptr, nullptr);
+    const int result =
+        WSASendTo(to_socket(fd), p.all, p.used, &moved, 0, to, static_cast<int>(to_size), nullptr, nullptr);
     return finish(fd, result, moved, would_write);
 }
 
@@ -117,7 +118,8 @@ socket_receive_from(int fd, void* into, std::size_t size, sockaddr* from, uint32
     DWORD moved = 0;
     DWORD flags = 0;
     auto length = static_cast<int>(from_size);
-    const int result = WSARecvFrom(to_socket(fd), p.all, p.used, &moved, &flags, from, from == nullptr ? nullptr : &length, nullptr, nullptr);
+    const int result = WSARecvFrom(to_socket(fd), p.all, p.used, &moved, &flags, from,
+                                   from == nullptr ? nullptr : &length, nullptr, nullptr);
     from_size = static_cast<uint32_t>(length);
     cut = result != 0 && WSAGetLastError() == WSAEMSGSIZE;
     return cut ? static_cast<ssize_t>(size) : finish(fd, result, moved, would_read);
@@ -144,7 +146,8 @@ ssize_t socket_receive_files(int, void*, std::size_t, int*, std::size_t& count, 
 
 WEFT_OS_CALL int socket_make(int family, int type, int protocol) noexcept {
     start_sockets();
-    const SOCKET made = WSASocketW(family, type, protocol, nullptr, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+    const SOCKET made =
+        WSASocketW(family, type, protocol, nullptr, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
     if (made == INVALID_SOCKET) return socket_error();
     if (const int result = make_nonblocking(to_fd(made)); result < 0) {
         closesocket(made);
@@ -181,7 +184,9 @@ WEFT_OS_CALL int socket_listen(int fd, int backlog) noexcept {
     return ::listen(to_socket(fd), backlog) == 0 ? 0 : socket_error();
 }
 
-WEFT_OS_CALL int socket_shut(int fd, int how) noexcept { return ::shutdown(to_socket(fd), how) == 0 ? 0 : socket_error(); }
+WEFT_OS_CALL int socket_shut(int fd, int how) noexcept {
+    return ::shutdown(to_socket(fd), how) == 0 ? 0 : socket_error();
+}
 
 int socket_pair(int /*type*/, int (& /*fds*/)[2]) noexcept { return -EOPNOTSUPP; }
 
@@ -197,9 +202,11 @@ WEFT_OS_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& siz
 // bound without it.
 WEFT_OS_CALL int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
     int type = 0;
-    if (level == SOL_SOCKET && option == SO_REUSEADDR && socket_option_of(fd, SOL_SOCKET, SO_TYPE, type) == 0 && type == SOCK_STREAM)
+    if (level == SOL_SOCKET && option == SO_REUSEADDR && socket_option_of(fd, SOL_SOCKET, SO_TYPE, type) == 0 &&
+        type == SOCK_STREAM)
         option = SO_EXCLUSIVEADDRUSE;
-    const int result = ::setsockopt(to_socket(fd), level, option, static_cast<const char*>(value), static_cast<int>(size));
+    const int result =
+        ::setsockopt(to_socket(fd), level, option, static_cast<const char*>(value), static_cast<int>(size));
     return result == 0 ? 0 : socket_error();
 }
 

@@ -25,8 +25,9 @@ constexpr int path_max = 32768;  // with its end; the system's limit
 
 class wide_path {
 public:
-    explicit wide_path(const char* path) noexcept : text_(new (std::nothrow) wchar_t[path_max]) {
-        if (text_ == nullptr) error_ = -ENOMEM;
+    explicit wide_path(const char* path) noexcept : text_(new(std::nothrow) wchar_t[path_max]) {
+        if (text_ == nullptr)
+            error_ = -ENOMEM;
         else if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, text_, path_max) == 0)
             error_ = std::strlen(path) >= path_max ? -ENAMETOOLONG : -EINVAL;
     }
@@ -91,7 +92,8 @@ ssize_t move_pieces(const iovec* all, std::size_t count, int64_t offset, Move mo
         at.Offset = static_cast<DWORD>(position);
         at.OffsetHigh = static_cast<DWORD>(position >> 32);
         DWORD moved = 0;
-        const bool ok = move(all[i].iov_base, static_cast<DWORD>(size), &moved, offset == own_position ? nullptr : &at) != 0;
+        const bool ok =
+            move(all[i].iov_base, static_cast<DWORD>(size), &moved, offset == own_position ? nullptr : &at) != 0;
         if (!ok) {
             const DWORD error = GetLastError();
             const bool ended = error == ERROR_HANDLE_EOF || error == ERROR_BROKEN_PIPE;
@@ -109,7 +111,8 @@ WEFT_OS_CALL int file_open(const char* path, const open_flags& how, uint32_t per
     const wide_path wide(std::strcmp(path, "/dev/null") == 0 ? "NUL" : path);
     if (wide.error() != 0) return wide.error();
     constexpr uint32_t any_may_write = 0222;
-    DWORD attributes = how.create && (permissions & any_may_write) == 0 ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
+    DWORD attributes =
+        how.create && (permissions & any_may_write) == 0 ? FILE_ATTRIBUTE_READONLY : FILE_ATTRIBUTE_NORMAL;
     attributes |= FILE_FLAG_BACKUP_SEMANTICS;  // a directory can be opened
     if (how.data_sync) attributes |= FILE_FLAG_WRITE_THROUGH;
     HANDLE file = CreateFileW(wide.get(), access_of(how), share_all, nullptr, disposition_of(how), attributes, nullptr);
@@ -200,7 +203,9 @@ WEFT_OS_CALL int file_status_of(int fd, file_status& s) noexcept {
     s = {};
     const DWORD type = GetFileType(file);
     if (type == FILE_TYPE_CHAR || type == FILE_TYPE_PIPE) {
-        s.kind = type == FILE_TYPE_CHAR ? file_kind::character : can_be_polled(fd) == 1 ? file_kind::socket : file_kind::fifo;
+        s.kind = type == FILE_TYPE_CHAR   ? file_kind::character
+                 : can_be_polled(fd) == 1 ? file_kind::socket
+                                          : file_kind::fifo;
         return 0;
     }
     BY_HANDLE_FILE_INFORMATION info{};
@@ -244,7 +249,8 @@ WEFT_OS_CALL int directory_read(int fd, void (*each)(void* closure, const char* 
         for (char* at = buffer;;) {
             const auto& entry = *reinterpret_cast<const FILE_ID_BOTH_DIR_INFO*>(at);
             char name[name_max];
-            const int length = WideCharToMultiByte(CP_UTF8, 0, entry.FileName, static_cast<int>(entry.FileNameLength / sizeof(wchar_t)), name,
+            const int length = WideCharToMultiByte(CP_UTF8, 0, entry.FileName,
+                                                   static_cast<int>(entry.FileNameLength / sizeof(wchar_t)), name,
                                                    name_max - 1, nullptr, nullptr);
             name[length] = '\0';
             if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0)

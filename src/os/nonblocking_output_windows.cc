@@ -15,7 +15,9 @@ std::ptrdiff_t nonblocking_output::write_some(const char* text, std::size_t size
     if (way_ == way::unknown) choose_way();
     sure_ = size;
     DWORD wrote = 0;
-    if (WriteFile(to_handle(target()), text, static_cast<DWORD>(std::min<std::size_t>(size, INT32_MAX)), &wrote, nullptr) == 0) return -1;
+    if (WriteFile(to_handle(target()), text, static_cast<DWORD>(std::min<std::size_t>(size, INT32_MAX)), &wrote,
+                  nullptr) == 0)
+        return -1;
     return static_cast<std::ptrdiff_t>(wrote);
 }
 

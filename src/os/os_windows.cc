@@ -69,7 +69,8 @@ bool discard_pages(void* address, std::size_t size) noexcept {
             constexpr int attempts = 100;
             int attempt = 0;
             while (VirtualAlloc(at, part, MEM_COMMIT, PAGE_READWRITE) == nullptr) {
-                if (++attempt == attempts) fatal("%s", "out of memory: pages that were discarded cannot be committed again");
+                if (++attempt == attempts)
+                    fatal("%s", "out of memory: pages that were discarded cannot be committed again");
                 Sleep(1);
             }
         }
@@ -276,7 +277,8 @@ int release_pages(void* address, std::size_t size) noexcept {
     if (base == address) {
         // Unless pages follow that stay.
         const char* const end = static_cast<char*>(address) + size;
-        const bool follows = VirtualQuery(end, &info, sizeof(info)) != 0 && info.State == MEM_COMMIT && info.AllocationBase == base;
+        const bool follows =
+            VirtualQuery(end, &info, sizeof(info)) != 0 && info.State == MEM_COMMIT && info.AllocationBase == base;
         if (!follows) return VirtualFree(address, 0, MEM_RELEASE) != 0 ? 0 : last_error_number();
     }
     return VirtualFree(address, size, MEM_DECOMMIT) != 0 ? 0 : last_error_number();

@@ -1,6 +1,5 @@
 // stay_loaded_windows.cc: see stay_loaded.h.
 #include "os/stay_loaded.h"
-
 #include "os/windows_api.h"
 
 namespace weft::detail::os {

@@ -1,8 +1,7 @@
 // symbols_windows.cc: see symbols.h. Exported names are not looked up: programs export none.
-#include "os/symbols.h"
-
 #include <cstring>
 
+#include "os/symbols.h"
 #include "os/windows_api.h"
 
 namespace weft::detail::os {

@@ -30,6 +30,8 @@
 //
 // Locks:   lock_ (leaf) guards the table and the states.
 // Threads: see backend.h.
+#include <winternl.h>
+
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -44,12 +46,9 @@
 #include "os/would_block_windows.h"
 #include "poll/backend.h"
 
-#include <winternl.h>
-
 extern "C" NTSTATUS NTAPI NtCancelIoFileEx(HANDLE file, IO_STATUS_BLOCK* request, IO_STATUS_BLOCK* result);
 
 namespace weft::detail {
-
 
 namespace {
 
@@ -110,7 +109,8 @@ struct watched {
 HANDLE base_of(int fd) noexcept {
     SOCKET base = INVALID_SOCKET;
     DWORD size = 0;
-    const int result = WSAIoctl(os::to_socket(fd), socket_below_layers, nullptr, 0, &base, sizeof(base), &size, nullptr, nullptr);
+    const int result =
+        WSAIoctl(os::to_socket(fd), socket_below_layers, nullptr, 0, &base, sizeof(base), &size, nullptr, nullptr);
     return result == 0 && base != INVALID_SOCKET ? reinterpret_cast<HANDLE>(base) : os::to_handle(fd);  // NOLINT
 }
 
@@ -249,8 +249,8 @@ private:
         r.data.count = 1;
         r.data.sockets[0] = {r.of->socket, r.events | afd_local_close, 0};
         r.status = {};
-        const NTSTATUS status =
-            NtDeviceIoControlFile(afd_, nullptr, nullptr, &r, &r.status, afd_poll, &r.data, sizeof(r.data), &r.data, sizeof(r.data));
+        const NTSTATUS status = NtDeviceIoControlFile(afd_, nullptr, nullptr, &r, &r.status, afd_poll, &r.data,
+                                                      sizeof(r.data), &r.data, sizeof(r.data));
         if (status == status_success || status == status_pending) {
             r.armed = true;  // completes on the port in both cases
             return 0;
@@ -265,7 +265,8 @@ private:
         watched* w = r.of;
         r.armed = false;
         uint32_t what = 0;
-        if (!w->removed && r.status.Status == status_success && r.data.count > 0) what = meaning(r.data.sockets[0].events);
+        if (!w->removed && r.status.Status == status_success && r.data.count > 0)
+            what = meaning(r.data.sockets[0].events);
         event = {w->token, what};
         const bool unused = w->removed && !w->reads.armed && !w->writes.armed;
         ReleaseSRWLockExclusive(&lock_);
@@ -277,7 +278,8 @@ private:
         uint32_t what = 0;
         if ((events & (afd_receive | afd_accept)) != 0) what |= poll_bits::readable;
         if ((events & afd_send) != 0) what |= poll_bits::writable;
-        if ((events & (afd_receive_urgent | afd_disconnect | afd_abort | afd_connect_failed)) != 0) what |= poll_bits::hung_up;
+        if ((events & (afd_receive_urgent | afd_disconnect | afd_abort | afd_connect_failed)) != 0)
+            what |= poll_bits::hung_up;
         return what;
     }
 

@@ -35,7 +35,7 @@ END
 # Legs that only ./dev test full runs.
 legs_of_full() {
     cat <<'END'
-ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; nothing runs
+ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; Windows: examples run under wine
 modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++: every source and example alone; every header with libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
@@ -356,6 +356,9 @@ leg_ports() {
     windows_step || status=1
     return "$status"
 }
+
+windows_examples=(01_hello 02_ping_pong 03_prime_sieve 04_worker_pool 06_deadlines 07_futures 08_plain_threads
+    10_select 11_scopes 12_timers 13_coroutines)
 
 # The examples that docs/platforms.md names. A step for the first start of wine, which makes a folder
 # with the files of a system.
