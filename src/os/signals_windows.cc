@@ -16,13 +16,15 @@
 #include <cstdint>
 
 #include "base/report_hook.h"
-#include "context/call_on_stack.h"
 #include "os/console_windows.h"
 #include "os/headroom_windows.h"
 #include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "os/windows_api.h"
+
+// context/call_on_stack.h, a layer above: assembly that needs nothing of it.
+extern "C" void run_call_on_stack(void* top, void (*function)(void* argument), void* argument);
 
 namespace weft::detail::os {
 

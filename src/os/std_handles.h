@@ -3,8 +3,8 @@
 // A descriptor is the value of a HANDLE or a SOCKET. Windows promises that 32 bits of it suffice,
 // and that it is a multiple of 4. So 0, 1 and 2 are free: they stand for the standard handles.
 //
-// Rejected: Descriptors of the C library: a socket is none of them, there are at most 8192, and each
-// call takes a lock. Rejected: A table of our own: each call would look in it, and programs could
+// Rejected: Descriptors of the C library: sockets have none, there are at most 8192, and each call
+// takes a lock. Rejected: A table of our own: each call would look in it, and programs could
 // not pass handles to weft::wait_fd.
 //
 // Threads: any thread.
