@@ -365,7 +365,7 @@ windows_examples=(01_hello 02_ping_pong 03_prime_sieve 04_worker_pool 06_deadlin
 windows_step() {
     local -x WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d'
     local options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON -DWEFT_PRECOMPILE=OFF)
-    build_step windows weft weft_instrument "${windows_examples[@]/#/examples/}" || return 1
+    build_step windows weft weft_instrument "${windows_examples[@]}" || return 1
     step "first start of wine" timeout 300 /usr/lib/wine/wine64 wineboot -i || return 1
     local names
     names=$(printf '|%s' "${windows_examples[@]}")
