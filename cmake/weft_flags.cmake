@@ -30,7 +30,10 @@ function(weft_add_if_known list)
   set(${list} "${${list}}" PARENT_SCOPE)
 endfunction()
 set(weft_codegen -g -fno-omit-frame-pointer)
-weft_add_if_known(weft_codegen -mno-omit-leaf-frame-pointer -fstack-clash-protection)
+weft_add_if_known(weft_codegen -mno-omit-leaf-frame-pointer)
+if(NOT WIN32)  # where each large frame is touched in any case; and GCC 12 fails at the flag there
+  weft_add_if_known(weft_codegen -fstack-clash-protection)
+endif()
 
 # Code that may end up in a shared object, including the static library, which plug-ins link. It
 # costs next to nothing in a program:

@@ -1,7 +1,7 @@
 # weft_target.cmake: weft_target(target) prepares a user's target to run on green threads.
 #
 # Adds two flags, for that target only:
-#   -fstack-clash-protection   a large frame touches its pages one by one, so that it meets the guard region below
+#   -fstack-clash-protection   (not on Windows, where it is so anyway) a large frame touches its pages one by one, so that it meets the guard region below
 #                              a green stack instead of stepping over it;
 #   -fno-omit-frame-pointer    the backtraces in weft::dump reach through the target's functions.
 #
@@ -15,7 +15,7 @@ function(weft_target target)
   endif()
   check_cxx_compiler_flag(-fstack-clash-protection WEFT_HAS_STACK_CLASH_PROTECTION)
   check_cxx_compiler_flag(-fno-omit-frame-pointer WEFT_HAS_FRAME_POINTER)
-  if(WEFT_HAS_STACK_CLASH_PROTECTION)
+  if(WEFT_HAS_STACK_CLASH_PROTECTION AND NOT WIN32)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:-fstack-clash-protection>")
   endif()
   if(WEFT_HAS_FRAME_POINTER)

@@ -3,24 +3,29 @@
 // For its convention, and the thread information block (TIB) at gs, see docs/context_switch.md.
 //
 // run_context_init does not know a new context's lower bound. StackLimit is 0, so probes touch
-// nothing: the stack's pages must exist, or a fault handler make them. DeallocationStack is 0, so a
-// thread that ends there does not free the stack.
+// nothing: the stack's pages must exist, or the owner tell the bounds (stack_bounds.h).
+// DeallocationStack is above all addresses: the system takes no guard page of this stack for one of
+// its own, and a thread that ends there does not free the stack (os/headroom_windows.h).
+// ExceptionList is not used on x86-64, but wine searches a list of its own there, whose elements
+// below the stack pointer it takes for newer. So a new context has an empty list: all ones, or 0
+// where the system leaves it 0.
 //
 // Frame of a saved context:
 //
-//     +248  return address
-//     +240  rbp
-//     +232  rbx
-//     +224  rdi
-//     +216  rsi
-//     +208  r12
-//     +200  r13
-//     +192  r14
-//     +184  r15
-//     +176  StackBase
-//     +168  StackLimit
-//     +160  DeallocationStack
-//  sp ─▶ 0  xmm6 to xmm15
+//     +264  return address
+//     +256  rbp
+//     +248  rbx
+//     +240  rdi
+//     +232  rsi
+//     +224  r12
+//     +216  r13
+//     +208  r14
+//     +200  r15
+//     +192  StackBase
+//     +184  StackLimit
+//     +176  DeallocationStack
+//     +168  ExceptionList
+//  sp ─▶ 0  xmm6 to xmm15, 8 bytes of padding
 //
 // The unwind directives (.seh_…) exist for COFF only, not in the ELF object that tests run on
 // Linux.
@@ -34,6 +39,7 @@
 #define WEFT_SEH(...)
 #endif
 
+.set exception_list, 0x00
 .set stack_base, 0x08
 .set stack_limit, 0x10
 .set deallocation_stack, 0x1478
@@ -63,8 +69,10 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rcx from, rdx to, r8 baton
     WEFT_SEH(.seh_stackalloc 8)
     pushq %gs:deallocation_stack
     WEFT_SEH(.seh_stackalloc 8)
-    subq $160, %rsp
-    WEFT_SEH(.seh_stackalloc 160)
+    pushq %gs:exception_list
+    WEFT_SEH(.seh_stackalloc 8)
+    subq $168, %rsp
+    WEFT_SEH(.seh_stackalloc 168)
     movaps %xmm6, 0(%rsp)
     WEFT_SEH(.seh_savexmm %xmm6, 0)
     movaps %xmm7, 16(%rsp)
@@ -105,7 +113,8 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rcx from, rdx to, r8 baton
     movaps 112(%rsp), %xmm13
     movaps 128(%rsp), %xmm14
     movaps 144(%rsp), %xmm15
-    addq $160, %rsp
+    addq $168, %rsp
+    popq %gs:exception_list
     popq %gs:deallocation_stack
     popq %gs:stack_limit
     popq %gs:stack_base
@@ -127,12 +136,16 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resume
     WEFT_SEH(.seh_proc run_context_entry)
     endbr64
     movq 0(%rdx), %rsp
+    movq %gs:exception_list, %rax
+    negq %rax
+    sbbq %rax, %rax                            // all ones unless it is 0
+    movq %rax, %gs:exception_list
     popq %rax                                  // entry
     popq %rcx                                  // argument
     leaq 16(%rsp), %rdx                        // the stack's top
     movq %rdx, %gs:stack_base
     movq $0, %gs:stack_limit
-    movq $0, %gs:deallocation_stack
+    movq $-1, %gs:deallocation_stack
     movq %r8, %rdx
     xorl %ebp, %ebp
     subq $32, %rsp                             // shadow space
@@ -156,13 +169,22 @@ WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argu
     WEFT_SEH(.seh_endprologue)
     pushq %gs:stack_base
     pushq %gs:stack_limit
+    pushq %gs:deallocation_stack
+    pushq %gs:exception_list
     movq $-1, %gs:stack_base
     movq $0, %gs:stack_limit
+    movq $-1, %gs:deallocation_stack
+    movq %gs:exception_list, %rax
+    negq %rax
+    sbbq %rax, %rax
+    movq %rax, %gs:exception_list
     andq $-16, %rcx
     leaq -32(%rcx), %rsp                       // shadow space
     movq %r8, %rcx
     callq *%rdx
-    leaq -16(%rbp), %rsp
+    leaq -32(%rbp), %rsp
+    popq %gs:exception_list
+    popq %gs:deallocation_stack
     popq %gs:stack_limit
     popq %gs:stack_base
     popq %rbp

@@ -121,6 +121,7 @@ struct bounds {
     uint64_t base;
     uint64_t limit;
     uint64_t deallocation;
+    uint64_t exceptions;
 
     bool operator==(const bounds&) const = default;
 };
@@ -130,7 +131,7 @@ protected:
     void SetUp() override {
         if (sanitized) GTEST_SKIP() << "the sanitizer is not told of these stacks";
         if (syscall(SYS_arch_prctl, set_gs, tib_) != 0) GTEST_SKIP() << "gs cannot be set here";
-        put({1, 2, 3});
+        put({1, 2, 3, 7});
     }
 
     ~WindowsSwitch() override { syscall(SYS_arch_prctl, set_gs, 0); }
@@ -145,12 +146,13 @@ protected:
         other_ = {frame, reinterpret_cast<void*>(&weft_windows_entry), nullptr};
     }
 
-    [[nodiscard]] bounds seen() const { return {tib_[0x08 / 8], tib_[0x10 / 8], tib_[0x1478 / 8]}; }
+    [[nodiscard]] bounds seen() const { return {tib_[0x08 / 8], tib_[0x10 / 8], tib_[0x1478 / 8], tib_[0]}; }
 
     void put(const bounds& b) {
         tib_[0x08 / 8] = b.base;
         tib_[0x10 / 8] = b.limit;
         tib_[0x1478 / 8] = b.deallocation;
+        tib_[0] = b.exceptions;
     }
 
     [[nodiscard]] uint64_t top() const { return reinterpret_cast<uint64_t>(stack_ + sizeof(stack_)); }
@@ -171,7 +173,7 @@ protected:
             t.batons_[i] = baton;
             t.found_[i] = t.seen();
             t.misaligned_ |= reinterpret_cast<uint64_t>(__builtin_frame_address(0)) % 16;
-            t.put({11, 12, 13});
+            t.put({11, 12, 13, 0});
             asm volatile(
                 "xorl %%ebx, %%ebx\n\txorl %%edi, %%edi\n\txorl %%esi, %%esi\n\txorl %%r12d, %%r12d\n\t"
                 "xorl %%r13d, %%r13d\n\txorl %%r14d, %%r14d\n\txorl %%r15d, %%r15d\n\t"
@@ -216,21 +218,21 @@ TEST_F(WindowsSwitch, KeepsEveryNonvolatileRegisterAndTheBaton) {
 TEST_F(WindowsSwitch, UpdatesTheStackBoundsInTheInformationBlock) {
     make(reinterpret_cast<void (*)()>(&overwrite));
     weft_windows_switch(&mine_, &other_, nullptr);
-    EXPECT_EQ(found_[0], (bounds{top(), 0, 0})) << "of a context that has just been made";
-    EXPECT_EQ(seen(), (bounds{1, 2, 3})) << "ours are back";
-    put({4, 5, 6});
+    EXPECT_EQ(found_[0], (bounds{top(), 0, UINT64_MAX, UINT64_MAX})) << "of a context that has just been made";
+    EXPECT_EQ(seen(), (bounds{1, 2, 3, 7})) << "ours are back";
+    put({4, 5, 6, 0});
     weft_windows_switch(&mine_, &other_, nullptr);
-    EXPECT_EQ(found_[1], (bounds{11, 12, 13})) << "what the other one had when it left";
-    EXPECT_EQ(seen(), (bounds{4, 5, 6}));
+    EXPECT_EQ(found_[1], (bounds{11, 12, 13, 0})) << "what the other one had when it left";
+    EXPECT_EQ(seen(), (bounds{4, 5, 6, 0}));
 }
 
 TEST_F(WindowsSwitch, ACallOnAnotherStackHasBoundsThatCoverBoth) {
     weft_windows_call_on_stack(reinterpret_cast<void*>(top() - 8), reinterpret_cast<void (*)(void*)>(&look_around),
                                static_cast<void*>(this));
-    EXPECT_EQ(found_[0], (bounds{UINT64_MAX, 0, 3}));
+    EXPECT_EQ(found_[0], (bounds{UINT64_MAX, 0, UINT64_MAX, UINT64_MAX}));
     EXPECT_EQ(misaligned_, 0U);
     EXPECT_EQ(arguments_[0], this) << "it runs on that stack";
-    EXPECT_EQ(seen(), (bounds{1, 2, 3}));
+    EXPECT_EQ(seen(), (bounds{1, 2, 3, 7}));
 }
 
 }  // namespace

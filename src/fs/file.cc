@@ -1,5 +1,4 @@
 // file.cc: see weft/fs.h.
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +17,7 @@
 #include "net/report.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
+#include "os/sockets.h"
 
 namespace weft::fs {
 

@@ -1,9 +1,6 @@
 // file_io.cc: see file_io.h.
 #include "fs/file_io.h"
 
-#include <poll.h>
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -13,6 +10,7 @@
 #include "fs/file_ring.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
+#include "os/sockets.h"
 
 namespace weft::detail {
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "os/commit.h"
 #include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "sched/p.h"
@@ -34,8 +35,9 @@ constexpr std::chrono::milliseconds longest_watchdog = std::chrono::hours(365 * 
 
 stack_policy policy_of_environment() noexcept {
     const char* const names[] = {"paged", "fixed", "growing"};
+    constexpr unsigned usual = os::charges_untouched_pages ? 2 : 0;
     return static_cast<stack_policy>(static_cast<unsigned>(stack_policy::paged) +
-                                     os::env_word("RUN_STACK_POLICY", names, 0));
+                                     os::env_word("RUN_STACK_POLICY", names, usual));
 }
 
 std::size_t stack_size_of_environment(stack_policy policy) noexcept {

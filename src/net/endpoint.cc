@@ -1,6 +1,4 @@
 // endpoint.cc: see weft/net/endpoint.h.
-#include <arpa/inet.h>
-#include <net/if.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +8,7 @@
 #include <weft/net/endpoint.h>
 
 #include "net/socket_address.h"
+#include "os/sockets.h"
 
 namespace weft::net {
 

@@ -1,8 +1,6 @@
 // lookup.cc: see lookup.h.
 #include "net/lookup.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <chrono>
 #include <initializer_list>
@@ -15,6 +13,7 @@
 #include <weft/net/resolve.h>
 
 #include "net/lookup_threads.h"
+#include "os/sockets.h"
 
 namespace weft::net::detail {
 

@@ -1,14 +1,13 @@
 // socket_address.h: converts addresses to and from the system's form.
 #pragma once
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <optional>
 
 #include <weft/net/endpoint.h>
 #include <weft/net/unix.h>
+
+#include "os/sockets.h"
 
 namespace weft::net::detail {
 

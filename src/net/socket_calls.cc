@@ -1,8 +1,6 @@
 // socket_calls.cc: see socket_calls.h.
 #include "net/socket_calls.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "base/atomic.h"
 #include "net/report.h"
 #include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft::net::detail {
 
@@ -54,7 +53,9 @@ bool is_gone(int error) noexcept {
         case EPROTO:
         case ENETDOWN:
         case ENOPROTOOPT:
+#if defined(EHOSTDOWN)
         case EHOSTDOWN:
+#endif
 #if defined(ENONET)
         case ENONET:
 #endif

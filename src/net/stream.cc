@@ -1,6 +1,4 @@
 // stream.cc: see weft/net/stream.h.
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +8,7 @@
 #include "net/fd_io.h"
 #include "net/moving.h"
 #include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft::net {
 

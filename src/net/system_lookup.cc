@@ -1,9 +1,6 @@
 // system_lookup.cc: see system_lookup.h.
 #include "net/system_lookup.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -13,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "net/socket_address.h"
+#include "os/sockets.h"
 
 namespace weft::net::detail {
 
@@ -20,17 +18,24 @@ namespace {
 
 constinit weft::detail::atomic<lookup_function> in_place_of_the_system{nullptr};
 
-std::error_code error_of(int code, int system_error) noexcept {
+std::error_code error_of(int code, [[maybe_unused]] int system_error) noexcept {
     switch (code) {
         case EAI_NONAME:
             return resolve_errc::not_found;
+#if defined(EAI_NODATA) && EAI_NODATA != EAI_NONAME
         case EAI_NODATA:
+            return resolve_errc::no_address;
+#endif
+#if defined(EAI_ADDRFAMILY)
         case EAI_ADDRFAMILY:
             return resolve_errc::no_address;
+#endif
         case EAI_AGAIN:
             return resolve_errc::try_again;
+#if defined(EAI_SYSTEM)
         case EAI_SYSTEM:
             return {system_error, std::generic_category()};
+#endif
         case EAI_MEMORY:
             return {ENOMEM, std::generic_category()};
         default:
@@ -43,6 +48,7 @@ lookup_result ask_the_system(const std::string& host, int family) {
     hints.ai_family = family;
     hints.ai_socktype = SOCK_STREAM;  // otherwise each address is returned once per type
     addrinfo* found = nullptr;
+    weft::detail::os::start_sockets();
     const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
     if (code != 0) return {{}, error_of(code, errno)};
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);

@@ -1,7 +1,4 @@
 // tcp.cc: see weft/net/tcp.h.
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,6 +10,7 @@
 #include "net/report.h"
 #include "net/socket_calls.h"
 #include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft::net {
 

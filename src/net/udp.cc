@@ -1,6 +1,4 @@
 // udp.cc: see weft/net/udp.h.
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include "net/report.h"
 #include "net/socket_calls.h"
 #include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft::net {
 

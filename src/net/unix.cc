@@ -1,7 +1,4 @@
 // unix.cc: see weft/net/unix.h.
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +10,9 @@
 #include "net/report.h"
 #include "net/socket_calls.h"
 #include "os/fd_calls.h"
+#include "os/file_calls.h"
+#include "os/process_calls.h"
+#include "os/sockets.h"
 
 namespace weft::net {
 
@@ -65,8 +65,9 @@ std::string advice_on_connecting(int error, const unix_address& to) {
 
 // Whether at is a socket without a listener: connections to other files are refused, too.
 bool is_left_over(const unix_address& at) {
-    struct stat file{};
-    if (::lstat(std::string(at.path()).c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
+    os::file_status file{};
+    const std::string path(at.path());
+    if (os::file_status_at(path.c_str(), false, file) != 0 || file.kind != os::file_kind::socket) return false;
     const int fd = os::socket_make(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0) return false;
     socket_address address(at);
@@ -156,7 +157,7 @@ peer_credentials unix_stream::credentials() const {
 
 unix_listener::unix_listener(const unix_address& at) : unix_listener(at, options()) {}
 
-unix_listener::unix_listener(const unix_address& at, options how) : at_(at), owner_(::getpid()) {
+unix_listener::unix_listener(const unix_address& at, options how) : at_(at), owner_(os::process_number()) {
     const std::string what = "weft: cannot listen on " + at.to_string();
     fd_handle made = detail::make_socket(AF_UNIX, SOCK_STREAM, 0, what);
     socket_address address(at);
@@ -235,15 +236,16 @@ unix_address unix_listener::local_address() const {
 unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
     char path[unix_address::longest + 1] = {};
     std::copy(at.path().begin(), at.path().end(), path);
-    struct stat file{};
-    if (path[0] == '\0' || ::lstat(path, &file) != 0) return {};
-    return {static_cast<uint64_t>(file.st_dev), static_cast<uint64_t>(file.st_ino)};
+    os::file_status file{};
+    if (path[0] == '\0' || os::file_status_at(path, false, file) != 0) return {};
+    return {file.device, file.inode};
 }
 
 // Must run before the socket is closed, because afterwards the path may belong to another server.
 // Another program may have replaced the path even before.
 void unix_listener::unlink() noexcept {
-    if (!unlinks_.exchange(false, relaxed) || owner_ != ::getpid()) return;  // relaxed: exactly one caller does it
+    if (!unlinks_.exchange(false, relaxed) || owner_ != os::process_number())
+        return;  // relaxed: exactly one caller does it
     if (file_ == file_id() || file_at(at_) != file_) return;
     char path[unix_address::longest + 1] = {};
     std::copy(at_.path().begin(), at_.path().end(), path);

@@ -1,5 +1,4 @@
 // unix_address.cc: see weft/net/unix.h.
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,6 +8,7 @@
 
 #include "net/socket_address.h"
 #include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft::net {
 

@@ -2,7 +2,6 @@
 //
 // A select for a descriptor follows the protocol of poll_side.h: begin compares the count of edges
 // under the lock. An edge does not mean that the descriptor is ready, so confirm asks once more.
-#include <poll.h>
 
 #include <cerrno>
 #include <new>
@@ -15,6 +14,7 @@
 #include "net/report.h"
 #include "netpoll/poll_desc.h"
 #include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft {
 

@@ -52,6 +52,11 @@ bool decommit_pages(void* address, std::size_t size) noexcept {
     return true;
 }
 
+// Handlers of faults run on the alternate signal stack.
+int commit_stack(void* address, std::size_t size) noexcept { return commit_pages(address, size); }
+
+bool decommit_stack(void* address, std::size_t size) noexcept { return decommit_pages(address, size); }
+
 std::size_t absent_bytes(const void* low, std::size_t size) noexcept {
     unsigned char present[pages_at_once];
     const std::size_t page = page_size();

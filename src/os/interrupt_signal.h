@@ -18,7 +18,11 @@ namespace weft::detail::os {
 struct fault;
 
 // Ignored by default, and debuggers pass it through.
+#if defined(SIGURG)
 inline constexpr int default_interrupt_signal = SIGURG;
+#else
+inline constexpr int default_interrupt_signal = 1;  // the system has none: only 0, no interrupts, matters
+#endif
 inline constexpr int largest_signal = 64;
 
 inline constexpr bool can_interrupt = !handlers_come_late;

@@ -47,7 +47,7 @@ bool discard_pages(void* address, std::size_t size) noexcept;
 [[nodiscard]] bool protect_pages(void* address, std::size_t size) noexcept;
 
 // ---- Threads.
-using thread_id = unsigned long;
+using thread_id = uintptr_t;
 
 // The thread blocks every signal that a program may want on its own threads. It must be joined or
 // detach itself.

@@ -26,6 +26,8 @@ void pipe_close(int fd) noexcept;
 
 // ---- Processes.
 
+[[nodiscard]] int process_number() noexcept;  // of this one
+
 inline constexpr int std_inherited = -1;
 inline constexpr int std_null = -2;
 

@@ -25,6 +25,8 @@ int out_of_the_way(int fd) noexcept {
 
 }  // namespace
 
+int process_number() noexcept { return ::getpid(); }
+
 WEFT_OS_CALL int pipe_make(int& read_end, int& write_end) noexcept {
     int ends[2];
     const int result = or_errno(make_pipe(ends));

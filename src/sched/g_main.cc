@@ -2,6 +2,7 @@
 #include "sched/g_main.h"
 
 #include "base/generation.h"
+#include "context/stack_bounds.h"
 #include "handoff/preempt.h"
 #include "per_g/big_stack.h"
 #include "per_g/inheritance.h"
@@ -40,10 +41,17 @@ namespace {
 
 }  // namespace
 
+// Nothing, on most systems.
+[[gnu::always_inline]] static inline void tell_bounds_of([[maybe_unused]] const struct stack& s) noexcept {
+    // relaxed: only the owner's faults change it
+    if constexpr (knows_stack_bounds) tell_stack_bounds(s.low + s.uncommitted.load(relaxed), s.high());
+}
+
 void g_main(void* argument, void* baton) {
     G* g = static_cast<G*>(argument);
     M* m = static_cast<M*>(baton);
     arrive_on_stack(g->stack->sanitizers);
+    tell_bounds_of(*g->stack);
     tell_acquired(&g->state);  // what the thread that started it has done
     tell_acquired(&g->id);     // and the one that made it, if that is another
     finish_switch(m);

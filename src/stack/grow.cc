@@ -30,9 +30,9 @@ growth stack_pool::grow(stack& s, const void* address, const void* pc) noexcept 
     const uint32_t faulted = offset / page * page;
     const uint32_t ahead = faulted - std::min<uint32_t>(faulted, growth_step);
     uint32_t to = ahead;
-    if (os::commit_pages(s.low + to, uncommitted - to) != 0) {
+    if (os::commit_stack(s.low + to, uncommitted - to) != 0) {
         to = faulted;
-        if (os::commit_pages(s.low + to, uncommitted - to) != 0) return growth::refused;
+        if (os::commit_stack(s.low + to, uncommitted - to) != 0) return growth::refused;
     }
     // release: pairs with the acquire above; relaxed: tried again
     while (uncommitted > to && !s.uncommitted.compare_exchange_weak(uncommitted, to, release, relaxed)) {}

@@ -175,7 +175,7 @@ std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noex
     if (base == nullptr) return nullptr;
     const uint32_t at_first = committed_at_first();
     for (uint32_t i = 0; i < slots; ++i) {
-        const int error = os::commit_pages(base + stride * (i + 1) - at_first, at_first);
+        const int error = os::commit_stack(base + stride * (i + 1) - at_first, at_first);
         if (error == 0) continue;
         os::unmap_pages(base + stride * i, stride * (slots - i));
         slots = i;

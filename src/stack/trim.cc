@@ -70,7 +70,7 @@ std::size_t stack_pool::discard_depth(stack& s) noexcept {
     std::size_t begin = s.uncommitted.load(relaxed_alone);
     if (options_.policy == stack_policy::growing) {
         const std::size_t deep = beyond_initial(s);
-        if (begin < deep && os::decommit_pages(s.low + begin, deep - begin)) {
+        if (begin < deep && os::decommit_stack(s.low + begin, deep - begin)) {
             s.uncommitted.store(static_cast<uint32_t>(deep), relaxed_alone);
             begin = deep;
         }
@@ -194,7 +194,7 @@ bool stack_pool::blank(stack& one, std::byte* end, trimming& done) noexcept {
     if (options_.policy == stack_policy::growing) {
         const std::size_t begin = one.uncommitted.load(relaxed_alone);
         const std::size_t deep = beyond_initial(one);
-        if (begin < deep && !os::decommit_pages(one.low + begin, deep - begin)) return false;
+        if (begin < deep && !os::decommit_stack(one.low + begin, deep - begin)) return false;
         one.uncommitted.store(static_cast<uint32_t>(deep), relaxed_alone);
     }
     one.sanitizers.destroy();

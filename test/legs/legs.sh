@@ -37,7 +37,7 @@ legs_of_full() {
     cat <<'END'
 riscv64     GCC for riscv64 under an emulator
 musl_cross  Clang with libc++ and musl, static, for aarch64 and riscv64 under an emulator: unit, exceptions, storm; examples link
-ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; nothing runs
+ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; Windows: examples run under wine
 modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++: every source and example alone; every header with libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
@@ -351,16 +351,18 @@ leg_musl() {
     fi
 }
 
-# Systems that no program of ours can run on here. The linker refuses an executable with a symbol that
-# neither we nor the system's libraries have. Without optimization: it finds as much.
+# Systems that no program of ours can run on here, and Windows, whose programs wine runs. The linker
+# refuses an executable with a symbol that neither we nor the system's libraries have. Without
+# optimization: it finds as much.
 leg_ports() {
-    need "${base_packages[@]}" python3-pip
+    need "${base_packages[@]}" python3-pip g++-mingw-w64-x86-64-posix wine64
     local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang  # as in leg_musl
     local options=(-DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_EXAMPLES=ON) target status=0
     for target in x86_64-freebsd aarch64-macos x86_64-macos; do
         step "compiler for $target" test/legs/zig.sh build/zig "$target" || return 1
         build_step "$target" weft weft_instrument examples/all || status=1
     done
+    windows_step || status=1
     return "$status"
 }
 
@@ -374,6 +376,21 @@ leg_musl_cross() {
         build_step "$target" weft examples/all {unit,exceptions,storm}_tests && ctest_step "$target" -L '^(unit|exceptions|storm)$' || status=1
     done
     return "$status"
+}
+
+windows_examples=(01_hello 02_ping_pong 03_prime_sieve 04_worker_pool 06_deadlines 07_futures 08_plain_threads
+    10_select 11_scopes 12_timers 13_coroutines)
+
+# The examples that docs/platforms.md names. A step for the first start of wine, which makes a folder
+# with the files of a system.
+windows_step() {
+    local -x WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d'
+    local options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON -DWEFT_PRECOMPILE=OFF)
+    build_step windows weft weft_instrument "${windows_examples[@]}" || return 1
+    step "first start of wine" timeout 300 /usr/lib/wine/wine64 wineboot -i || return 1
+    local names
+    names=$(printf '|%s' "${windows_examples[@]}")
+    ctest_step windows -R "^example\\.(${names#|})$"
 }
 
 leg_modes() {

@@ -1,7 +1,7 @@
-// unwind_posix.cc: see unwind.h. Uses the C++ runtime's unwinder.
-#include <unwind.h>
-
+// unwind.cc: see unwind.h. Uses the C++ runtime's unwinder.
 #include "os/unwind.h"
+
+#include <unwind.h>
 
 namespace weft::detail::os {
 

@@ -1,0 +1,184 @@
+// signals_windows.cc: reports of faults, by a vectored exception handler: see signals.h.
+//
+// The handler is called first for every exception of the process, also for those of C++, and passes
+// on all but accesses to memory. headroom_windows.h says how it gets room on a stack that is used
+// up. With the little that it has, it moves to the alternate stack of its thread.
+//
+// Rejected: SetUnhandledExceptionFilter for all: it is called after the search for handlers, which
+// needs more room, and cannot let a stack grow. It calls the hook of a fatal end only.
+//
+// A thread that overflows the stack which the system has given it gets no report from here: there
+// the guard is the system's.
+//
+// Rejected for questions: SuspendThread, and a look from outside: what looks asks for the state of
+// its own thread. So questions are not answered.
+#include <cerrno>
+#include <cstdint>
+
+#include "base/report_hook.h"
+#include "os/console_windows.h"
+#include "os/headroom_windows.h"
+#include "os/interrupt_signal.h"
+#include "os/os.h"
+#include "os/signals.h"
+#include "os/windows_api.h"
+
+// context/call_on_stack.h, a layer above: assembly that needs nothing of it.
+extern "C" void run_call_on_stack(void* top, void (*function)(void* argument), void* argument);
+
+namespace weft::detail::os {
+
+namespace {
+
+constexpr std::size_t handler_needs = 64 * 1024;  // a report with a backtrace
+
+using handler_function = bool (*)(const fault&);
+constinit handler_function fault_handler = nullptr;
+constinit LPTOP_LEVEL_EXCEPTION_FILTER previous_filter = nullptr;
+
+// At the low end of the mapping.
+struct alternate {
+    std::size_t mapped;
+    alternate* before;
+    bool busy;  // the handler is on it
+};
+
+thread_local constinit alternate* own_alternate = nullptr;
+
+struct handling {
+    fault what;
+    bool handled = false;
+};
+
+void handle(void* argument) {
+    auto& h = *static_cast<handling*>(argument);
+    h.handled = fault_handler(h.what);
+}
+
+bool is_access(DWORD code) noexcept {
+    return code == static_cast<DWORD>(EXCEPTION_GUARD_PAGE) || code == static_cast<DWORD>(EXCEPTION_ACCESS_VIOLATION) ||
+           code == static_cast<DWORD>(EXCEPTION_IN_PAGE_ERROR);
+}
+
+NT_TIB& own_tib() noexcept { return *reinterpret_cast<NT_TIB*>(NtCurrentTeb()); }
+
+// The unwinder must find frames in the part by which this thread's stack has grown.
+void lower_stack_limit(uintptr_t sp) noexcept {
+    NT_TIB& tib = own_tib();
+    const auto limit = reinterpret_cast<uintptr_t>(tib.StackLimit);
+    const bool is_own = sp < reinterpret_cast<uintptr_t>(tib.StackBase) && sp + handler_needs >= limit;
+    if (is_own && grown_to < limit) tib.StackLimit = reinterpret_cast<void*>(grown_to);  // NOLINT
+}
+
+LONG CALLBACK on_exception(EXCEPTION_POINTERS* e) {
+    const EXCEPTION_RECORD& record = *e->ExceptionRecord;
+    if (!is_access(record.ExceptionCode)) return EXCEPTION_CONTINUE_SEARCH;
+    const CONTEXT& at = *e->ContextRecord;
+    handling h{{.signal = SIGSEGV,
+                .address = reinterpret_cast<const void*>(record.ExceptionInformation[1]),  // NOLINT
+                .pc = reinterpret_cast<const void*>(at.Rip),                               // NOLINT
+                .fp = reinterpret_cast<const void*>(at.Rbp)}};                             // NOLINT
+    const int kept_errno = errno;
+    const DWORD kept_error = GetLastError();
+    grown_to = 0;
+    alternate* a = own_alternate;
+    if (a != nullptr && !a->busy) {
+        a->busy = true;
+        run_call_on_stack(reinterpret_cast<std::byte*>(a) + a->mapped, &handle, &h);
+        a->busy = false;
+    } else {
+        handle(&h);
+    }
+    if (h.handled && grown_to != 0) lower_stack_limit(at.Rsp);
+    SetLastError(kept_error);
+    errno = kept_errno;
+    return h.handled ? EXCEPTION_CONTINUE_EXECUTION : EXCEPTION_CONTINUE_SEARCH;
+}
+
+LONG WINAPI on_unhandled(EXCEPTION_POINTERS* e) {
+    call_report_hook(reported::fatal);
+    return previous_filter != nullptr ? previous_filter(e) : EXCEPTION_CONTINUE_SEARCH;
+}
+
+}  // namespace
+
+void* map_alternate_stack() noexcept {
+    void* memory = map_pages(handler_needs, true);
+    if (memory == nullptr) return nullptr;
+    static_cast<alternate*>(memory)->mapped = handler_needs;
+    return memory;
+}
+
+void install_alternate_stack(void* memory) noexcept {
+    if (memory == nullptr) return;
+    auto* a = static_cast<alternate*>(memory);
+    a->before = own_alternate;
+    own_alternate = a;
+    grown_to = 0;  // a thread-local may be allocated at its first use, which a handler must not do
+}
+
+void remove_alternate_stack(void* memory) noexcept {
+    if (memory == nullptr) return;
+    auto* a = static_cast<alternate*>(memory);
+    if (own_alternate == a) own_alternate = a->before;
+    unmap_pages(a, a->mapped);
+}
+
+void install_fault_handler(bool (*handler)(const fault&)) noexcept {
+    if (fault_handler != nullptr) return;
+    fault_handler = handler;
+    constexpr ULONG first = 1;
+    AddVectoredExceptionHandler(first, &on_exception);
+    previous_filter = SetUnhandledExceptionFilter(&on_unhandled);
+}
+
+// Threads have no signal masks here.
+void restore_signals() noexcept {}
+
+// Those that the console sends: Ctrl-C, Ctrl-Break, and SIGTERM when the window is closed.
+int signal_number(std::string_view name) noexcept {
+    if (name.starts_with("SIG")) name.remove_prefix(3);
+    if (name == "INT") return SIGINT;
+    if (name == "BREAK") return SIGBREAK;
+    if (name == "TERM") return SIGTERM;
+    return 0;
+}
+
+int call_on_signal(int signal, void (*hook)() noexcept) noexcept { return hook_console_signal(signal, hook); }
+
+void enable_questions() noexcept {}
+
+bool questions_enabled() noexcept { return false; }
+
+void forget_questions() noexcept {}
+
+void take_questions(bool /*is_ours*/) noexcept {}
+
+bool ask_thread(int /*tid*/, void (* /*look*/)(void*, const fault&) noexcept, void* /*closure*/) noexcept {
+    return false;
+}
+
+// ---- Interrupts of green threads (interrupt_signal.h): not implemented.
+
+constinit spin_lock installing_handlers;
+
+int install_interrupt(int /*signal*/, bool (* /*handler*/)(const interruption& at) noexcept) noexcept { return 0; }
+
+bool is_interrupt_signal(int /*signal*/) noexcept { return false; }
+
+bool may_interrupt(int signal) noexcept { return signal == default_interrupt_signal; }
+
+void unblock_interrupt(int /*signal*/) noexcept {}
+
+bool interrupt_comes(int /*signal*/) noexcept { return false; }
+
+bool is_interrupt_handler(void (* /*handler*/)(int, void*, void*)) noexcept { return false; }
+
+bool send_interrupt(int /*tid*/, int /*signal*/) noexcept { return false; }
+
+void go_on_in(const interruption& /*at*/, void (* /*entry*/)()) noexcept {}
+
+}  // namespace weft::detail::os
+
+// For context/interrupt.h.
+extern "C" void run_interrupt_entry(void) {}
