@@ -60,10 +60,10 @@ struct scheduler {
     atomic<uint32_t> cpus{1};                // written by the monitor
     atomic<bool> follows_cpus{false};        // see procs_by
     bool retakes = true;
-    bool moves_threads = true;    // placement.h
-    bool retakes_always = false;  // even if no G waits
-    uintptr_t owner_flags = 0;    // in every owner word: attention::fence without a heavy fence
-    int interrupt_signal = 0;     // preempts marked code; 0: off
+    bool moves_threads = true;        // placement.h
+    bool retakes_always = false;      // even if no G waits
+    uintptr_t owner_flags = 0;        // in every owner word: attention::fence without a heavy fence
+    int interrupt_signal = 0;         // preempts marked code; 0: off
     simulation* simulated = nullptr;  // simulation.h; changed only by a G of its only M
     atomic<uint16_t> g_flags{0};      // special bits of every G: no_fence without a heavy fence
 
