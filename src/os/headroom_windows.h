@@ -24,8 +24,8 @@
 //
 // Rejected:
 // - PAGE_NOACCESS: the fault stays, and leaves no room for its own report.
-// - Growth by the system: it wants the bounds in the TIB of one reservation for each stack, and gives
-//   up the last 8 KiB, in which a report with a backtrace has no room.
+// - Growth by the system: it wants the bounds in the TIB of one reservation for each stack, and
+//   gives up the last 8 KiB, in which a report with a backtrace has no room.
 // - All pages committed: each green thread would be charged 256 KiB.
 //
 // Threads: any thread.

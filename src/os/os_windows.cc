@@ -108,8 +108,8 @@ unsigned __stdcall run_thread(void* given) {
 
 }  // namespace
 
-// Suspended until it knows its handle. All of the stack is committed: calls of green threads run on it
-// while the system does not know that, so it would not grow (os/headroom_windows.h).
+// Suspended until it knows its handle. All of the stack is committed: calls of green threads run on
+// it while the system does not know that, so it would not grow (os/headroom_windows.h).
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     if (injected_failure(failure::thread)) return EAGAIN;
     auto* start = new (std::nothrow) thread_start{body, argument, nullptr};
@@ -167,8 +167,8 @@ int thread_stack_bounds(const void*& low, std::size_t& size) noexcept {
 
 void yield_thread() noexcept { SwitchToThread(); }
 
-// A timer with high resolution. Without one (before Windows 10 1803), sleeps last whole ticks of the
-// system.
+// A timer with high resolution. Without one (before Windows 10 1803), sleeps last whole ticks of
+// the system.
 void sleep_ns(int64_t ns) noexcept {
     constexpr int64_t ns_per_unit = 100;
     constexpr DWORD high_resolution = 2;  // CREATE_WAITABLE_TIMER_HIGH_RESOLUTION

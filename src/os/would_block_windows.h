@@ -2,8 +2,9 @@
 //
 // The poller of Windows reports once that something is possible (poll/afd_windows.cc). It must be
 // asked again after that was used up, and only then: else it would report the same for ever. The
-// call that finds a socket not ready is the moment, or that moves less than it could: then the caller
-// waits for the next edge without another call. Each green thread that waits has made one of these.
+// call that finds a socket not ready is the moment, or that moves less than it could: then the
+// caller waits for the next edge without another call. Each green thread that waits has made one of
+// these.
 //
 // Rejected: A call in common code before each wait: Linux has no use for it.
 //

@@ -11,12 +11,13 @@
 //             add, or a call would block         AFD completes it
 //      idle ─────────────────────────────▶ armed ───────────────▶ idle, event reported
 //
-// 1. add() arms both. AFD completes a request at once if its condition holds already. 2. wait()
-// takes completions from the port. A request that has completed is idle, so the same state    of
-// the socket is not reported again: that makes an edge of AFD's levels. 3. A socket call that fails
-// with EAGAIN, or moves less than asked, has used up the state, and arms    the request again
-// (os/would_block_windows.h). What comes between completes the request. 4. remove() cancels both.
-// AFD writes to a request until it completes, so the last completion frees    the memory.
+// 1. add() arms both. AFD completes a request at once if its condition holds already.
+// 2. wait() takes completions from the port. A request that has completed is idle, so the same
+//    state of the socket is not reported again: that makes an edge of AFD's levels.
+// 3. A socket call that fails with EAGAIN, or moves less than asked, has used up the state. It arms
+//    the request again (os/would_block_windows.h). What comes between completes the request.
+// 4. remove() cancels both. AFD writes to a request until it completes, so the last completion
+//    frees the memory.
 //
 // Only sockets can be added: for others AFD refuses the request, and add() returns EPERM.
 //
@@ -24,8 +25,8 @@
 // milliseconds.
 //
 // Rejected: Zero-byte receives that complete: they take no data, but a datagram is lost or an error
-// comes, and connections that arrive need AcceptEx with a socket made before. Rejected: Registered
-// waits of the thread pool: a thread for each 63 sockets.
+//           comes, and connections that arrive need AcceptEx with a socket made before.
+//           Registered waits of the thread pool: a thread for each 63 sockets.
 //
 // Locks:   lock_ (leaf) guards the table and the states.
 // Threads: see backend.h.
