@@ -56,7 +56,7 @@ BOOL WINAPI on_event(DWORD event) {
 int install() noexcept {
     if (installed.exchange(true, acq_rel)) return 0;  // acq_rel: one of us installs
     if (SetConsoleCtrlHandler(&on_event, TRUE) != 0) return 0;
-    installed.store(false, release);
+    installed.store(false, release);  // pairs with the exchange
     return last_error_number();
 }
 

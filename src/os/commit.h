@@ -19,9 +19,9 @@ namespace weft::detail::os {
 // Keeps only the address space. Returns false if nothing has changed.
 [[nodiscard]] bool decommit_pages(void* address, std::size_t size) noexcept;
 
-// The same for a part of a stack that reaches up to its committed pages or its end. Where handlers of
-// faults need room on the stack itself, it and a guard are made below address. Requires: guard_size
-// bytes below the stack's lowest address are reserved.
+// The same for a part of a stack that reaches up to its committed pages or its end. Where handlers
+// of faults need room on the stack itself, it and a guard are made below address. Requires:
+// guard_size bytes below the stack's lowest address are reserved.
 [[nodiscard]] int commit_stack(void* address, std::size_t size) noexcept;
 [[nodiscard]] bool decommit_stack(void* address, std::size_t size) noexcept;
 

@@ -1,7 +1,7 @@
 // console_windows.h: what the console tells a process, as signals.
 //
-// Windows calls a handler on a thread that it makes for each event. So handlers are not restricted as
-// in a signal handler, but must not be slow: the next event waits.
+// Windows calls a handler on a thread that it makes for each event. So handlers are not restricted
+// as in a signal handler, but must not be slow: the next event waits.
 //
 //      Ctrl-C                            SIGINT
 //      Ctrl-Break                        SIGBREAK

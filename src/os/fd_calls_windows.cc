@@ -1,7 +1,7 @@
 // fd_calls_windows.cc: see fd_calls.h, std_handles.h and would_block_windows.h.
 //
-// Windows has no descriptors that pass from process to process in a message, no socket pairs, and no
-// credentials of the peer: these fail with EOPNOTSUPP.
+// Windows has no descriptors that pass from process to process in a message, no socket pairs, and
+// no credentials of the peer: these fail with EOPNOTSUPP.
 #include <cerrno>
 
 #include "os/fd_calls.h"
@@ -198,8 +198,8 @@ WEFT_OS_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& siz
     return result == 0 ? 0 : socket_error();
 }
 
-// To Windows, SO_REUSEADDR on a listener permits others to take its port. A port in TIME_WAIT can be
-// bound without it.
+// To Windows, SO_REUSEADDR on a listener permits others to take its port. A port in TIME_WAIT can
+// be bound without it.
 WEFT_OS_CALL int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
     int type = 0;
     if (level == SOL_SOCKET && option == SO_REUSEADDR && socket_option_of(fd, SOL_SOCKET, SO_TYPE, type) == 0 &&

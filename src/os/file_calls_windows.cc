@@ -1,8 +1,8 @@
 // file_calls_windows.cc: see file_calls.h and std_handles.h.
 //
 // Paths are UTF-8. Files are opened so that others may rename and delete them, as elsewhere. A read
-// or write at an offset also moves the handle's own position: programs that mix both on one file see
-// that.
+// or write at an offset also moves the handle's own position: programs that mix both on one file
+// see that.
 //
 // No call here can tell whether it would wait for a disk or a reader. So the try_ forms say
 // EOPNOTSUPP, and threads do the work.
