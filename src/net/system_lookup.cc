@@ -27,7 +27,7 @@ std::error_code error_of(int code, [[maybe_unused]] int system_error) noexcept {
             return resolve_errc::no_address;
 #endif
 #if defined(EAI_ADDRFAMILY)
-        case EAI_ADDRFAMILY:
+        case EAI_ADDRFAMILY:  // NOLINT(bugprone-branch-clone): either may be missing
             return resolve_errc::no_address;
 #endif
         case EAI_AGAIN:

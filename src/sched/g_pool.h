@@ -111,7 +111,8 @@ private:
         unit units[most_units];
 
         [[nodiscard]] G* gs_of(uint32_t u) noexcept {
-            return static_cast<G*>(static_cast<void*>(reinterpret_cast<std::byte*>(this) + u * unit_size()));
+            void* address = reinterpret_cast<std::byte*>(this) + u * unit_size();
+            return static_cast<G*>(address);
         }
     };
 
