@@ -19,7 +19,7 @@ namespace {
 constinit weft::detail::atomic<lookup_function> in_place_of_the_system{nullptr};
 
 std::error_code error_of(int code, [[maybe_unused]] int system_error) noexcept {
-    switch (code) {
+    switch (code) {  // NOLINT(bugprone-branch-clone): two cases, either of which a system may lack
         case EAI_NONAME:
             return resolve_errc::not_found;
 #if defined(EAI_NODATA) && EAI_NODATA != EAI_NONAME
@@ -27,7 +27,7 @@ std::error_code error_of(int code, [[maybe_unused]] int system_error) noexcept {
             return resolve_errc::no_address;
 #endif
 #if defined(EAI_ADDRFAMILY)
-        case EAI_ADDRFAMILY:  // NOLINT(bugprone-branch-clone): either may be missing
+        case EAI_ADDRFAMILY:
             return resolve_errc::no_address;
 #endif
         case EAI_AGAIN:
