@@ -80,7 +80,7 @@ struct callback_of_the_model {
 
 #include "wait/wake_list.h"
 #if defined(MUTANT_NOT_QUEUED_YET)
-#define unlock() unlock(), state_.unlock_bits(bits), static_cast<void>(state_.lock_bits())
+#define unlock_now() unlock_now(), state_.unlock_bits(bits), static_cast<void>(state_.lock_bits())
 #elif defined(MUTANT_NOTIFY_TRIES_ONCE)
 #define while if
 #elif defined(MUTANT_TOUCHED_AFTER_NOTIFY)

@@ -36,13 +36,13 @@
 #define acquire RELAXED_IN("lock", rl::mo_acquire)
 #elif defined(MUTANT_UNLOCK_RELAXED)
 #undef release
-#define release RELAXED_IN("unlock", rl::mo_release)
+#define release RELAXED_IN("unlock_now", rl::mo_release)
 #elif defined(MUTANT_LOCK_BLINDLY)
 #define compare_exchange_strong(expected, value, ...) exchange(value, rl::mo_acq_rel, $) != 77
 #elif defined(MUTANT_UNLOCK_BLINDLY)
 #define compare_exchange_strong(expected, value, ...)        \
     compare_exchange_strong(expected, value, __VA_ARGS__) && \
-        !(std::strcmp(__func__, "unlock") == 0 && state_.word().exchange(0, rl::mo_acq_rel, $) != 77)
+        !(std::strcmp(__func__, "unlock_now") == 0 && state_.word().exchange(0, rl::mo_acq_rel, $) != 77)
 #endif
 #define private public  // so that a suite can play a green thread that never runs again
 #include <weft/mutex.h>
