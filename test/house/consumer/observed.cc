@@ -7,17 +7,17 @@
 
 #include <weft/weft.h>
 
-[[gnu::noinline]] void serve(const weft::chan<int>& requests) {
-    requests.recv();
+[[gnu::noinline]] void serve(weft::event& over) {
+    over.wait();
     asm volatile("" ::: "memory");  // not a tail call
 }
 
 int main(int count, char** arguments) {
-    const std::string wanted = count > 1 ? arguments[1] : "serve(weft::chan<int> const&)";
+    const std::string wanted = count > 1 ? arguments[1] : "serve(weft::event&)";
     return weft::main([&] {
-        const weft::chan<int> requests;
+        weft::event over;
         weft::wait_group all;
-        all.go([&] { serve(requests); });
+        all.go([&] { serve(over); });
         weft::yield();
         FILE* file = tmpfile();
         weft::dump(fileno(file));
@@ -25,7 +25,7 @@ int main(int count, char** arguments) {
         const ssize_t size = pread(fileno(file), text.data(), text.size(), 0);
         text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
         fclose(file);
-        requests.close();
+        over.set();
         all.wait();
         const bool has_it = text.find(wanted) != text.npos;
         puts(has_it ? "the sum of the first hundred squares is 338350" : text.c_str());
