@@ -30,7 +30,7 @@ constexpr int64_t lone_yield_ns = 1'000;
 constexpr uint32_t fair_steps = 500;
 
 // The clock, among the options.
-constexpr uint32_t nobody = 0;
+constexpr uint32_t the_clock = 0;
 
 // 2000-01-01, as in Go's synctest, counted from the start of the clock.
 constexpr int64_t begin_ns = 946'684'800'000'000'000;
@@ -105,7 +105,7 @@ bool controlled_run::count_step() noexcept {
 
 void controlled_run::record(uint32_t number, bool deviates) {
     if (!keeps_steps_) return;
-    if (number == nobody) {
+    if (number == the_clock) {
         records_.push_back({number, operation::timer, nullptr, deviates});
         return;
     }
@@ -153,7 +153,7 @@ uint32_t controlled_run::pick(G* running, bool can_continue) {
     if (running != nullptr && can_continue) add(running);
     for (const waiting& w : runnable_) add(w.g);
     if (running != nullptr && !can_continue) add(running);
-    if (may_fire_early()) options_.push_back({nobody, operation::timer, nullptr});
+    if (may_fire_early()) options_.push_back({the_clock, operation::timer, nullptr});
     uint32_t option = 0;
     if (options_.size() > 1) {
         const auto n = static_cast<uint32_t>(options_.size());
@@ -256,7 +256,7 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
         picked_ = take(option - first);
         return true;
     }
-    if (options_[option].g == nobody) {
+    if (options_[option].g == the_clock) {
         now_ns = std::max(now_ns, weft::detail::current_m()->p->timers.next_deadline());
         return true;  // next() fires the timer, and asks again
     }

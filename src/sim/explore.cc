@@ -1,5 +1,7 @@
 // explore.cc: runs a test with many schedules, and makes a failing one short.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -7,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <weft/error.h>
 #include <weft/runtime.h>

@@ -2,8 +2,8 @@
 #include "sim/strategies.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <utility>
 
 namespace weft::sim {
 

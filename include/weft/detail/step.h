@@ -21,8 +21,7 @@
 
 namespace weft::detail {
 
-// What an operation does to its object. Values appear in schedules of failed tests: they are never
-// reused.
+// What an operation does to its object.
 enum class operation : uint8_t {
     start,
     run,  // after a wait, or after another green thread was chosen
