@@ -18,19 +18,24 @@ simulation* simulation_of(const M* m) noexcept {
 
 }  // namespace
 
-void begin_simulation(scheduler& s, simulation& sim) noexcept {
+void begin_simulation(simulation& sim) noexcept {
+    M* m = current_m();
+    scheduler& s = *m->home;
     WEFT_ASSERT(s.simulated == nullptr && s.ps.alive() == 1);
+    sim.only_m = m;
     s.simulated = &sim;
     s.g_flags.fetch_or(special::shuffled, relaxed_alone);
-    current_m()->g->special.fetch_or(special::shuffled, relaxed);  // relaxed: ours, except for frozen
-    simulations.fetch_add(1, relaxed);                             // relaxed: other threads need not see it
+    m->g->special.fetch_or(special::shuffled, relaxed);  // relaxed: ours, except for frozen
+    simulations.fetch_add(1, relaxed);                   // relaxed: other threads need not see it
 }
 
-void end_simulation(scheduler& s) noexcept {
-    WEFT_ASSERT(s.simulated != nullptr);
+void end_simulation(simulation& sim) noexcept {
+    M* m = current_m();
+    scheduler& s = *m->home;
+    WEFT_ASSERT(s.simulated == &sim && sim.only_m == m);
     simulations.fetch_sub(1, relaxed);  // relaxed: as above
     s.g_flags.fetch_and(static_cast<uint16_t>(~special::shuffled), relaxed_alone);
-    current_m()->g->special.fetch_and(static_cast<uint16_t>(~special::shuffled), relaxed);  // relaxed: as above
+    m->g->special.fetch_and(static_cast<uint16_t>(~special::shuffled), relaxed);  // relaxed: as above
     s.simulated = nullptr;
 }
 

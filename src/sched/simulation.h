@@ -58,12 +58,13 @@ public:
     virtual void failed(const G* g) noexcept = 0;
 
     int64_t now_ns = 0;
+    M* only_m = nullptr;  // set by begin_simulation: the one that runs the scheduler's Gs
 };
 
-// Makes sim control s, whose only P is the caller's, until end_simulation. Affects Gs that are
-// started afterwards. Caller: a G of s, which becomes the driver.
-void begin_simulation(scheduler& s, simulation& sim) noexcept;
-void end_simulation(scheduler& s) noexcept;
+// Makes sim control the caller's scheduler, which has one P, until end_simulation. Affects Gs that
+// are started afterwards. Caller: a G, which becomes the driver.
+void begin_simulation(simulation& sim) noexcept;
+void end_simulation(simulation& sim) noexcept;
 
 // The simulation that controls the calling G; nullptr: none.
 [[nodiscard]] simulation* controlling() noexcept;

@@ -12,7 +12,6 @@
 
 #include "base/assert.h"
 #include "sched/schedule.h"
-#include "sched/switch.h"
 
 namespace weft::sim {
 
@@ -57,14 +56,13 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
 }
 
 void controlled_run::execute(const std::function<void()>& body) {
-    M* m = weft::detail::current_m();
-    auto& count = m->p->count;
+    auto& count = only_m->p->count;
     const uint64_t finished = count.finished.get();
     const uint64_t spawned = count.spawned.get();
     first_id_ = 0;
-    driver_ = m->g;
+    driver_ = only_m->g;
     {
-        weft::detail::timer_queue& timers = m->p->timers;
+        weft::detail::timer_queue& timers = only_m->p->timers;
         timers.lock.lock();
         timers.rewind_locked();
         timers.lock.unlock();
@@ -73,7 +71,7 @@ void controlled_run::execute(const std::function<void()>& body) {
         body();
         body_returned_ = true;
     });
-    weft::detail::requeue(m);
+    weft::detail::requeue(only_m);
     if (result_ != verdict::passed) return;
     const uint64_t left = (count.spawned.get() - spawned) - (count.finished.get() - finished);
     if (left == 0) return;
@@ -125,14 +123,14 @@ void controlled_run::note_option(uint32_t option) {
 }
 
 uint32_t controlled_run::choose(uint32_t n) noexcept {
-    if (weft::detail::current_m()->g == driver_) return 0;
+    if (only_m->g == driver_) return 0;
     const uint32_t value = chooser_ != nullptr ? chooser_->draw(n) : replayed_option(n);
     note_option(value);
     return value;
 }
 
 bool controlled_run::may_fire_early() const noexcept {
-    const int64_t due_ns = weft::detail::current_m()->p->timers.next_deadline();
+    const int64_t due_ns = only_m->p->timers.next_deadline();
     return due_ns != weft::detail::never && due_ns - now_ns <= limits_.lateness_ns;
 }
 
@@ -203,12 +201,11 @@ void controlled_run::push(G* g) noexcept {
 
 // The next of runnable_, after the timers that fire first. nullptr: nothing can run.
 G* controlled_run::pick_waiting() {
-    M* m = weft::detail::current_m();
     for (;;) {
-        weft::detail::fire_simulated(m);
-        const int64_t due_ns = m->p->timers.next_deadline();
+        weft::detail::fire_simulated(only_m);
+        const int64_t due_ns = only_m->p->timers.next_deadline();
         if (runnable_.empty()) {
-            if (m->home->has_shared_work()) {
+            if (only_m->home->has_shared_work()) {
                 fail(verdict::uncontrolled,
                      "a thread outside of the simulation has made a green thread runnable; let green threads of the "
                      "test do that");
@@ -257,11 +254,11 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
         return true;
     }
     if (options_[option].g == the_clock) {
-        now_ns = std::max(now_ns, weft::detail::current_m()->p->timers.next_deadline());
+        now_ns = std::max(now_ns, only_m->p->timers.next_deadline());
         return true;  // next() fires the timer, and asks again
     }
     begin_step(g);
-    return yields && weft::detail::current_m()->p->timers.next_deadline() <= now_ns;
+    return yields && only_m->p->timers.next_deadline() <= now_ns;
 }
 
 void controlled_run::failed(const G* g) noexcept {

@@ -17,7 +17,6 @@
 
 #include "base/assert.h"
 #include "sched/random.h"
-#include "sched/switch.h"
 #include "sim/controlled_run.h"
 
 namespace weft::sim {
@@ -51,15 +50,14 @@ public:
         std::exception_ptr error;
         rt.run([&] {
             controlled_run run(within);
-            weft::detail::scheduler& s = *weft::detail::current_m()->home;
-            weft::detail::begin_simulation(s, run);
+            weft::detail::begin_simulation(run);
             try {
                 while (each(run) && run.result() == verdict::passed) {}
             } catch (...) {
                 error = std::current_exception();
             }
             clean = run.result() == verdict::passed;
-            weft::detail::end_simulation(s);
+            weft::detail::end_simulation(run);
         });
         if (!clean) {
             runtime_->abandon();
