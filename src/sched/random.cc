@@ -47,6 +47,8 @@ uint32_t random_below(M* m, uint32_t n) noexcept {
     return (m != nullptr ? m->random : thread_random()).below(n);
 }
 
+uint32_t random_below(uint32_t n) noexcept { return random_below(current_g_m(), n); }
+
 waiter* shuffled(waiter* first) noexcept {
     M* m = current_g_m();
     waiter* other = nullptr;

@@ -27,6 +27,7 @@ extern atomic<bool> shuffles_wakes;
 
 // A number below n, n > 0. m: the caller's M; nullptr for a plain thread.
 [[nodiscard]] uint32_t random_below(M* m, uint32_t n) noexcept;
+[[nodiscard]] uint32_t random_below(uint32_t n) noexcept;  // finds the M itself
 
 // The waiters, linked by next, in random order.
 [[nodiscard]] waiter* shuffled(waiter* first) noexcept;

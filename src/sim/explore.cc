@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <weft/error.h>
+#include <weft/go.h>
 #include <weft/runtime.h>
 #include <weft/sim/sim.h>
 
@@ -318,7 +319,7 @@ const char* name_of(verdict v) noexcept {
 }
 
 void check_caller() {
-    if (weft::detail::current_g_m() != nullptr)
+    if (this_g::id() != 0)
         weft::detail::fatal("weft::sim was called in a green thread; call it in a plain thread, such as that of main");
 }
 
@@ -356,7 +357,7 @@ report run(std::function<void()> body) { return run(options{}, std::move(body));
 
 uint32_t choose(uint32_t n) {
     if (n == 0) throw std::invalid_argument("weft::sim::choose(0): there is no number below 0");
-    return weft::detail::random_below(weft::detail::current_g_m(), n);
+    return weft::detail::random_below(n);
 }
 
 }  // namespace weft::sim
