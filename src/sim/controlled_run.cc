@@ -10,7 +10,6 @@
 
 #include <weft/go.h>
 
-#include "base/assert.h"
 #include "sched/schedule.h"
 
 namespace weft::sim {
