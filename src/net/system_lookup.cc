@@ -18,18 +18,22 @@ namespace {
 
 constinit weft::detail::atomic<lookup_function> in_place_of_the_system{nullptr};
 
-std::error_code error_of(int code, [[maybe_unused]] int system_error) noexcept {
-    switch (code) {  // NOLINT(bugprone-branch-clone): two cases, either of which a system may lack
-        case EAI_NONAME:
-            return resolve_errc::not_found;
+// Systems may lack either of these codes.
+bool means_no_address([[maybe_unused]] int code) noexcept {
 #if defined(EAI_NODATA) && EAI_NODATA != EAI_NONAME
-        case EAI_NODATA:
-            return resolve_errc::no_address;
+    if (code == EAI_NODATA) return true;
 #endif
 #if defined(EAI_ADDRFAMILY)
-        case EAI_ADDRFAMILY:
-            return resolve_errc::no_address;
+    if (code == EAI_ADDRFAMILY) return true;
 #endif
+    return false;
+}
+
+std::error_code error_of(int code, [[maybe_unused]] int system_error) noexcept {
+    if (means_no_address(code)) return resolve_errc::no_address;
+    switch (code) {
+        case EAI_NONAME:
+            return resolve_errc::not_found;
         case EAI_AGAIN:
             return resolve_errc::try_again;
 #if defined(EAI_SYSTEM)
