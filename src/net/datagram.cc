@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 
 namespace weft::net::detail {
 
-namespace os = weft::detail::os;
+namespace fds = weft::detail::fds;
 using weft::detail::call_in;
 using weft::detail::call_out;
 using weft::detail::fd_handle;
@@ -23,19 +23,19 @@ constexpr int64_t longest_pause_ns = 20'000'000;
 }  // namespace
 
 io_result send_datagram(const fd_handle& h, const_buffer b) noexcept {
-    return call_out(h, may_leave_some, [&] { return os::socket_send(h.fd(), b.data(), b.size()); });
+    return call_out(h, may_leave_some, [&] { return fds::socket_send(h.fd(), b.data(), b.size()); });
 }
 
 io_result send_datagram(const fd_handle& h, const_buffer b, const socket_address& to) noexcept {
     return call_out(h, may_leave_some,
-                    [&] { return os::socket_send_to(h.fd(), b.data(), b.size(), to.get(), to.size); });
+                    [&] { return fds::socket_send_to(h.fd(), b.data(), b.size(), to.get(), to.size); });
 }
 
 io_result send_unix_datagram(const fd_handle& h, const_buffer b, const socket_address& to) noexcept {
     const fd_use use(h.desc(), h.generation());
     if (!use.entered()) return {-1, 0, io_result::how::closed};
     const sockaddr* where = to.size == 0 ? nullptr : to.get();
-    const auto attempt = [&] { return os::socket_send_to(h.fd(), b.data(), b.size(), where, to.size); };
+    const auto attempt = [&] { return fds::socket_send_to(h.fd(), b.data(), b.size(), where, to.size); };
     for (int64_t pause_ns = first_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
         const int64_t until_ns = weft::detail::now_ns() + pause_ns;
         const auto deadline = [&] { return std::min(until_ns, h.write_deadline()); };
@@ -48,7 +48,7 @@ io_result send_unix_datagram(const fd_handle& h, const_buffer b, const socket_ad
 io_result receive_datagram(const fd_handle& h, mutable_buffer b, socket_address& from, bool& cut) noexcept {
     return call_in(h, may_leave_some, [&] {
         from.size = sizeof(from.storage);
-        return os::socket_receive_from(h.fd(), b.data(), b.size(), from.get(), from.size, cut);
+        return fds::socket_receive_from(h.fd(), b.data(), b.size(), from.get(), from.size, cut);
     });
 }
 

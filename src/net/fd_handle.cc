@@ -5,13 +5,13 @@
 
 #include "base/assert.h"
 #include "netpoll/poll_desc.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 
 namespace weft::detail {
 
 fd_handle::fd_handle(int fd) : desc_(poll_desc::of(fd)), fd_(fd) {
     if (desc_ == nullptr) {
-        os::fd_close(fd);
+        fds::fd_close(fd);
         throw std::bad_alloc();
     }
     generation_ = desc_->open();

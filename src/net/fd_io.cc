@@ -1,13 +1,40 @@
 // fd_io.cc: see fd_io.h.
 #include "net/fd_io.h"
 
+#include <cstdio>
+
 #include "netpoll/outside_poller.h"
 #include "sched/scheduler.h"
+#include "sched/simulated_fds.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
 
+namespace {
+
+[[gnu::noinline, gnu::cold]] int add_to_simulation(poll_desc& d) noexcept {
+    simulated_fds* all = simulated_fds_of(d.fd());
+    return all == nullptr ? EBADF : d.add_to(*all);
+}
+
+// Only what the simulation does itself may wake its green threads.
+[[gnu::noinline, gnu::cold]] bool escapes_simulation(const poll_desc& d) noexcept {
+    simulation* s = controlling();
+    if (s == nullptr) return false;
+    char what[80];
+    std::snprintf(what, sizeof(what), "waits for descriptor %d, which belongs to the system", d.fd());
+    s->escapes(what);
+    return true;
+}
+
+}  // namespace
+
 int add_to_poller_of_caller(poll_desc& d) noexcept {
+    if (is_simulated_fd(d.fd())) [[unlikely]]
+        return add_to_simulation(d);
+    if (simulates() && escapes_simulation(d)) [[unlikely]]
+        return EOPNOTSUPP;
     const M* m = current_g_m();
     return m != nullptr ? m->home->io.add(*m->home, d) : add_to_outside_poller(d);
 }

@@ -4,10 +4,12 @@
 #include <string>
 #include <utility>
 
+#include <weft/detail/step.h>
 #include <weft/error.h>
 #include <weft/net/resolve.h>
 
 #include "net/lookup.h"
+#include "sched/simulated_fds.h"
 
 namespace weft::net {
 
@@ -54,6 +56,23 @@ std::optional<endpoint> address_in(std::string_view host, uint16_t port) {
     return endpoint::parse('[' + std::string(host) + ']' + ending);
 }
 
+std::vector<endpoint> looked_up_in(weft::detail::simulated_fds& all,
+                                   std::string_view host,
+                                   uint16_t port,
+                                   std::error_code& ec,
+                                   const resolve_options& how) {
+    std::array<uint8_t, 4> address{};
+    if (!all.find_host(host, address)) {
+        ec = resolve_errc::not_found;
+        return {};
+    }
+    if (how.only == endpoint::ip::v6) {
+        ec = resolve_errc::no_address;
+        return {};
+    }
+    return {endpoint(address, port)};
+}
+
 std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error_code& ec, const resolve_options& how) {
     ec.clear();
     if (const std::optional<endpoint> known = address_in(host, port)) {
@@ -71,6 +90,10 @@ std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error
     if (host.size() > 253 || host.find('\0') != std::string_view::npos) {
         ec = resolve_errc::not_understood;
         return {};
+    }
+    if (weft::detail::simulates()) [[unlikely]] {
+        if (weft::detail::simulated_fds* all = weft::detail::simulated_fds_of_caller())
+            return looked_up_in(*all, host, port, ec, how);
     }
     detail::lookup_result found = detail::look_up(std::string(host), how.only, how.resolution_delay);
     ec = found.error;

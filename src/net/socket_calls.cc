@@ -10,12 +10,12 @@
 
 #include "base/atomic.h"
 #include "net/report.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 #include "os/sockets.h"
 
 namespace weft::net::detail {
 
-namespace os = weft::detail::os;
+namespace fds = weft::detail::fds;
 using weft::detail::call_in;
 using weft::detail::call_out;
 using weft::detail::fd_handle;
@@ -37,11 +37,11 @@ io_result finish_connecting(const fd_handle& h) noexcept {
         // Before the first edge there is no result to ask for.
         if (!std::exchange(waited, true)) return -EAGAIN;
         int error = 0;
-        if (const int result = os::socket_option_of(h.fd(), SOL_SOCKET, SO_ERROR, error); result < 0) return result;
+        if (const int result = fds::socket_option_of(h.fd(), SOL_SOCKET, SO_ERROR, error); result < 0) return result;
         if (error != 0) return -error;
         socket_address peer;
         // Without an error or a peer, the wake-up was spurious.
-        return os::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
+        return fds::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
     };
     return call_out(h, may_leave_some, attempt);
 }
@@ -117,19 +117,20 @@ bool pause(const fd_handle& h, int64_t ns, io_result& r) {
 }  // namespace
 
 fd_handle make_socket(int family, int type, int protocol, const std::string& what) {
-    const int fd = os::socket_make(family, type, protocol);
+    const int fd = fds::socket_make(family, type, protocol);
     if (fd < 0) throw_errno(-fd, what);
     return fd_handle(fd);
 }
 
 fd_handle adopt_socket(int fd, bool is_unix, int type, const char* what) {
     int found = 0;
-    if (const int result = os::socket_option_of(fd, SOL_SOCKET, SO_TYPE, found); result < 0) throw_errno(-result, what);
+    if (const int result = fds::socket_option_of(fd, SOL_SOCKET, SO_TYPE, found); result < 0)
+        throw_errno(-result, what);
     if (found != type) throw_errno(EPROTOTYPE, what);
-    if (const int result = os::socket_family(fd, found); result < 0) throw_errno(-result, what);
+    if (const int result = fds::socket_family(fd, found); result < 0) throw_errno(-result, what);
     const bool fits = is_unix ? found == AF_UNIX : found == AF_INET || found == AF_INET6;
     if (!fits) throw_errno(EAFNOSUPPORT, what);
-    if (const int result = os::make_nonblocking(fd); result < 0) throw_errno(-result, what);
+    if (const int result = fds::make_nonblocking(fd); result < 0) throw_errno(-result, what);
     return fd_handle(fd);
 }
 
@@ -137,7 +138,7 @@ socket_address name_of(const fd_handle& h, bool of_peer, const char* what) {
     const fd_use use(h.desc(), h.generation());
     if (!use.entered()) throw std::system_error(errc::closed, what);
     socket_address name;
-    if (const int result = os::socket_name(h.fd(), of_peer, name.get(), name.size); result < 0) {
+    if (const int result = fds::socket_name(h.fd(), of_peer, name.get(), name.size); result < 0) {
         throw_errno(-result, what);
     }
     return name;
@@ -146,7 +147,7 @@ socket_address name_of(const fd_handle& h, bool of_peer, const char* what) {
 void set_option(const fd_handle& h, int level, int option, const void* value, uint32_t size, const char* what) {
     const fd_use use(h.desc(), h.generation());
     if (!use.entered()) throw std::system_error(errc::closed, what);
-    if (const int result = os::socket_option(h.fd(), level, option, value, size); result < 0)
+    if (const int result = fds::socket_option(h.fd(), level, option, value, size); result < 0)
         throw_errno(-result, what);
 }
 
@@ -157,7 +158,7 @@ void set_option(const fd_handle& h, int level, int option, int value, const char
 io_result connect_to(socket_address to, const fd_handle& made) {
     // A Unix listener's queue may be full (EAGAIN). No event says when it has room.
     for (int64_t pause_ns = queue_full_first_ns;; pause_ns = std::min(2 * pause_ns, queue_full_longest_ns)) {
-        const int result = os::socket_connect(made.fd(), to.get(), to.size);
+        const int result = fds::socket_connect(made.fd(), to.get(), to.size);
         if (result == 0) return {};
         if (result == -EINPROGRESS || result == -EINTR) return finish_connecting(made);
         if (result != -EAGAIN) return {-1, -result, io_result::how::failed};
@@ -169,7 +170,7 @@ io_result connect_to(socket_address to, const fd_handle& made) {
 
 io_result accept_from(const fd_handle& h) {
     for (int64_t pause_ns = no_fd_first_ns;;) {
-        io_result r = call_in(h, may_leave_some, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
+        io_result r = call_in(h, may_leave_some, [&]() -> ssize_t { return fds::socket_accept(h.fd()); });
         if (r.ended != io_result::how::failed) return r;
         if (is_gone(r.error)) continue;
         const bool is_refused = r.error == EPERM;  // by a firewall, perhaps for ever

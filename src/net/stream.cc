@@ -7,14 +7,14 @@
 
 #include "net/fd_io.h"
 #include "net/moving.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 #include "os/sockets.h"
 
 namespace weft::net {
 
 namespace {
 
-namespace os = weft::detail::os;
+namespace fds = weft::detail::fds;
 using detail::bytes_max;
 using detail::checked;
 using detail::moved_by;
@@ -35,7 +35,7 @@ io_result read_between_files(const fd_handle& h, std::span<const iovec> into, st
     bool stopped = false;
     return call_in(
         h, [&](std::size_t count) { return count < wanted && !stopped; },
-        [&] { return os::socket_receive_dropping_files(h.fd(), into.data(), into.size(), stopped); });
+        [&] { return fds::socket_receive_dropping_files(h.fd(), into.data(), into.size(), stopped); });
 }
 
 io_result read_once(const fd_handle& h, bool may_bring_files, mutable_buffer b) noexcept {
@@ -46,14 +46,15 @@ io_result read_once(const fd_handle& h, bool may_bring_files, mutable_buffer b) 
         return read_between_files(h, {&one, 1}, size);
     }
     return call_in(
-        h, [&](std::size_t count) { return count < size; }, [&] { return os::socket_receive(h.fd(), b.data(), size); });
+        h, [&](std::size_t count) { return count < size; },
+        [&] { return fds::socket_receive(h.fd(), b.data(), size); });
 }
 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return moves_nothing(h);
     // A short write may leave room: the memory may end here (a truncated mapped file).
-    return call_out(h, may_leave_some, [&] { return os::socket_send(h.fd(), b.data(), size); });
+    return call_out(h, may_leave_some, [&] { return fds::socket_send(h.fd(), b.data(), size); });
 }
 
 std::size_t read_whole(const fd_handle& h, bool may_bring_files, mutable_buffer b, io_result& last) {
@@ -104,7 +105,7 @@ io_result readv_once(const fd_handle& h, bool may_bring_files, std::span<const m
     if (may_bring_files) return read_between_files(h, {vector.data(), count}, bytes);
     return call_in(
         h, [&](std::size_t moved) { return moved < bytes; },
-        [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
+        [&] { return fds::socket_receive_many(h.fd(), vector.data(), count); });
 }
 
 std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from, io_result& last) {
@@ -113,14 +114,14 @@ std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from,
         std::array<iovec, pieces_max> vector;
         std::size_t bytes = 0;
         const std::size_t count = all.fill(vector, done, bytes);
-        return call_out(h, may_leave_some, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
+        return call_out(h, may_leave_some, [&] { return fds::socket_send_many(h.fd(), vector.data(), count); });
     });
 }
 
 std::size_t send_whole(const fd_handle& h, int file, int64_t offset, std::size_t count, io_result& last) {
     return repeat(h, count, last, [&](std::size_t done) {
         const std::size_t left = std::min(count - done, bytes_max);
-        return call_out(h, may_leave_some, [&] { return os::send_file(h.fd(), file, offset, left); });
+        return call_out(h, may_leave_some, [&] { return fds::send_file(h.fd(), file, offset, left); });
     });
 }
 
@@ -129,7 +130,7 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
     ec.clear();
     if (!use.entered()) {
         ec = errc::closed;
-    } else if (const int result = os::socket_shut(h.fd(), how); result < 0) {
+    } else if (const int result = fds::socket_shut(h.fd(), how); result < 0) {
         ec.assign(-result, std::generic_category());
     } else {
         // The system does not notify our own side of a Unix socket.

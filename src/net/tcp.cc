@@ -9,13 +9,14 @@
 
 #include "net/report.h"
 #include "net/socket_calls.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 #include "os/sockets.h"
 
 namespace weft::net {
 
 namespace {
 
+namespace fds = weft::detail::fds;
 namespace os = weft::detail::os;
 using detail::code_of;
 using detail::socket_address;
@@ -24,10 +25,10 @@ using detail::throw_result;
 using weft::detail::fd_handle;
 using weft::detail::io_result;
 
-int set_no_delay_of(int fd, bool on) noexcept { return os::socket_option(fd, IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0); }
+int set_no_delay_of(int fd, bool on) noexcept { return fds::socket_option(fd, IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0); }
 
 io_result connect_to(const endpoint& to, fd_handle& made) {
-    const int fd = os::socket_make(detail::family_of(to), SOCK_STREAM, IPPROTO_TCP);
+    const int fd = fds::socket_make(detail::family_of(to), SOCK_STREAM, IPPROTO_TCP);
     if (fd < 0) return {-1, -fd, io_result::how::failed};
     made = fd_handle(fd);
     static_cast<void>(set_no_delay_of(fd, true));  // optional: works without it
@@ -92,23 +93,23 @@ tcp_listener::tcp_listener(const endpoint& at) : tcp_listener(at, options()) {}
 tcp_listener::tcp_listener(const endpoint& at, options how) : no_delay_(how.no_delay) {
     const std::string what = "weft: cannot listen on " + at.to_string();
     endpoint here = at;
-    int fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
+    int fd = fds::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     if (fd == -EAFNOSUPPORT && !how.v6_only && at == endpoint(std::array<uint8_t, 16>{}, at.port())) {
         here = endpoint(std::array<uint8_t, 4>{}, at.port());  // without IPv6, this is every address
-        fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
+        fd = fds::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     }
     if (fd < 0) throw_errno(-fd, what);
     fd_handle made(fd);
     const auto check = [&](int result) {
         if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
     };
-    check(os::socket_option(fd, SOL_SOCKET, SO_REUSEADDR, 1));
-    if (how.reuse_port) check(os::socket_option(fd, SOL_SOCKET, SO_REUSEPORT, 1));
+    check(fds::socket_option(fd, SOL_SOCKET, SO_REUSEADDR, 1));
+    if (how.reuse_port) check(fds::socket_option(fd, SOL_SOCKET, SO_REUSEPORT, 1));
     if (here.version() == endpoint::ip::v6)
-        check(os::socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how.v6_only ? 1 : 0));
+        check(fds::socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how.v6_only ? 1 : 0));
     socket_address address(here);
-    check(os::socket_bind(fd, address.get(), address.size));
-    check(os::socket_listen(fd, how.backlog));
+    check(fds::socket_bind(fd, address.get(), address.size));
+    check(fds::socket_listen(fd, how.backlog));
     handle_ = std::move(made);
 }
 

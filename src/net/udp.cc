@@ -8,14 +8,14 @@
 #include "net/datagram.h"
 #include "net/report.h"
 #include "net/socket_calls.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 #include "os/sockets.h"
 
 namespace weft::net {
 
 namespace {
 
-namespace os = weft::detail::os;
+namespace fds = weft::detail::fds;
 using detail::code_of;
 using detail::socket_address;
 using detail::throw_errno;
@@ -64,12 +64,12 @@ udp_socket::udp_socket(const endpoint& at, options how) : is_v6_(at.version() ==
     const auto check = [&](int result) {
         if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
     };
-    if (how.reuse_address) check(os::socket_option(fd, SOL_SOCKET, SO_REUSEADDR, 1));
-    if (how.reuse_port) check(os::socket_option(fd, SOL_SOCKET, SO_REUSEPORT, 1));
-    if (how.broadcast) check(os::socket_option(fd, SOL_SOCKET, SO_BROADCAST, 1));
-    if (is_v6_) check(os::socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how.v6_only ? 1 : 0));
+    if (how.reuse_address) check(fds::socket_option(fd, SOL_SOCKET, SO_REUSEADDR, 1));
+    if (how.reuse_port) check(fds::socket_option(fd, SOL_SOCKET, SO_REUSEPORT, 1));
+    if (how.broadcast) check(fds::socket_option(fd, SOL_SOCKET, SO_BROADCAST, 1));
+    if (is_v6_) check(fds::socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how.v6_only ? 1 : 0));
     socket_address address(at);
-    check(os::socket_bind(fd, address.get(), address.size));
+    check(fds::socket_bind(fd, address.get(), address.size));
     handle_ = std::move(made);
 }
 
@@ -92,7 +92,7 @@ void udp_socket::connect(const endpoint& to) {
     const std::string what = "weft: cannot connect a UDP socket to " + to.to_string();
     if (!use.entered()) throw std::system_error(errc::closed, what);
     socket_address address = address_for(is_v6_, to);
-    const int result = os::socket_connect(handle_.fd(), address.get(), address.size);
+    const int result = fds::socket_connect(handle_.fd(), address.get(), address.size);
     if (result < 0) throw_errno(-result, what);
 }
 

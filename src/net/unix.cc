@@ -9,7 +9,7 @@
 #include "net/datagram.h"
 #include "net/report.h"
 #include "net/socket_calls.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 #include "os/file_calls.h"
 #include "os/process_calls.h"
 #include "os/sockets.h"
@@ -18,6 +18,7 @@ namespace weft::net {
 
 namespace {
 
+namespace fds = weft::detail::fds;
 namespace os = weft::detail::os;
 using detail::code_of;
 using detail::socket_address;
@@ -35,22 +36,22 @@ void check(const io_result& r, const char* what) {
 }
 
 io_result connect_to(const unix_address& to, fd_handle& made) {
-    const int fd = os::socket_make(AF_UNIX, SOCK_STREAM, 0);
+    const int fd = fds::socket_make(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0) return {-1, -fd, io_result::how::failed};
     made = fd_handle(fd);
     return detail::connect_to(socket_address(to), made);
 }
 
 std::pair<fd_handle, fd_handle> make_pair_of(int type) {
-    int fds[2] = {-1, -1};
-    if (const int result = os::socket_pair(type, fds); result < 0)
+    int made[2] = {-1, -1};
+    if (const int result = fds::socket_pair(type, made); result < 0)
         throw_errno(-result, "weft: cannot make a pair of Unix sockets");
     try {
-        fd_handle first(fds[0]);
-        fds[0] = -1;
-        return {std::move(first), fd_handle(fds[1])};
+        fd_handle first(made[0]);
+        made[0] = -1;
+        return {std::move(first), fd_handle(made[1])};
     } catch (...) {
-        if (fds[0] >= 0) os::fd_close(fds[1]);  // fd_handle closes its descriptor when it throws
+        if (made[0] >= 0) fds::fd_close(made[1]);  // fd_handle closes its descriptor when it throws
         throw;
     }
 }
@@ -68,11 +69,11 @@ bool is_left_over(const unix_address& at) {
     os::file_status file{};
     const std::string path(at.path());
     if (os::file_status_at(path.c_str(), false, file) != 0 || file.kind != os::file_kind::socket) return false;
-    const int fd = os::socket_make(AF_UNIX, SOCK_STREAM, 0);
+    const int fd = fds::socket_make(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0) return false;
     socket_address address(at);
-    const int result = os::socket_connect(fd, address.get(), address.size);
-    os::fd_close(fd);
+    const int result = fds::socket_connect(fd, address.get(), address.size);
+    fds::fd_close(fd);
     return result == -ECONNREFUSED;
 }
 
@@ -114,7 +115,7 @@ std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) 
                                 "weft: send_files: too many descriptors; the maximum for one call is 253");
     }
     const io_result r = call_out(handle_, may_leave_some, [&] {
-        return os::socket_send_files(handle_.fd(), b.data(), b.size(), files.data(), files.size());
+        return fds::socket_send_files(handle_.fd(), b.data(), b.size(), files.data(), files.size());
     });
     check(r, what);
     return static_cast<std::size_t>(r.count);
@@ -130,7 +131,7 @@ received_files unix_stream::receive_files(mutable_buffer b, std::vector<int>& fi
     files.reserve(files.size() + room);  // otherwise they would be lost if memory ran out later
     const io_result r = call_in(handle_, may_leave_some, [&] {
         count = room;
-        return os::socket_receive_files(handle_.fd(), b.data(), b.size(), came, count, cut);
+        return fds::socket_receive_files(handle_.fd(), b.data(), b.size(), came, count, cut);
     });
     check(r, what);
     files.insert(files.end(), came, came + count);
@@ -150,7 +151,7 @@ peer_credentials unix_stream::credentials() const {
     const weft::detail::fd_use use(handle_.desc(), handle_.generation());
     if (!use.entered()) throw std::system_error(errc::closed, what);
     peer_credentials who{};
-    if (const int result = os::socket_peer(handle_.fd(), who.pid, who.uid, who.gid); result < 0)
+    if (const int result = fds::socket_peer(handle_.fd(), who.pid, who.uid, who.gid); result < 0)
         throw_errno(-result, what);
     return who;
 }
@@ -161,7 +162,7 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
     const std::string what = "weft: cannot listen on " + at.to_string();
     fd_handle made = detail::make_socket(AF_UNIX, SOCK_STREAM, 0, what);
     socket_address address(at);
-    int result = os::socket_bind(made.fd(), address.get(), address.size);
+    int result = fds::socket_bind(made.fd(), address.get(), address.size);
     if (result == -EADDRINUSE && !at.path().empty() && is_left_over(at)) {
         if (!how.replace) {
             throw_errno(
@@ -169,12 +170,13 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
                 what + ": a server that has ended left this path behind; remove it, or set replace in the options");
         }
         os::file_unlink(std::string(at.path()).c_str());
-        result = os::socket_bind(made.fd(), address.get(), address.size);
+        result = fds::socket_bind(made.fd(), address.get(), address.size);
     }
     if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
-    unlinks_.store(how.unlink_on_close && !at.path().empty(), weft::detail::relaxed_alone);
+    const bool has_file = !at.path().empty() && !weft::detail::is_simulated_fd(made.fd());
+    unlinks_.store(how.unlink_on_close && has_file, weft::detail::relaxed_alone);
     file_ = file_at(at);
-    if (result = os::socket_listen(made.fd(), how.backlog); result < 0) {
+    if (result = fds::socket_listen(made.fd(), how.backlog); result < 0) {
         unlink();
         throw_errno(-result, what);
     }
@@ -274,7 +276,7 @@ unix_datagram::unix_datagram(const unix_address& at) {
     const std::string what = "weft: cannot bind a socket to " + at.to_string();
     fd_handle made = detail::make_socket(AF_UNIX, SOCK_DGRAM, 0, what);
     socket_address address(at);
-    const int result = os::socket_bind(made.fd(), address.get(), address.size);
+    const int result = fds::socket_bind(made.fd(), address.get(), address.size);
     if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
     handle_ = std::move(made);
 }
@@ -293,7 +295,7 @@ void unix_datagram::connect(const unix_address& to) {
     const std::string what = "weft: cannot connect to " + to.to_string();
     if (!use.entered()) throw std::system_error(errc::closed, what);
     socket_address address(to);
-    const int result = os::socket_connect(handle_.fd(), address.get(), address.size);
+    const int result = fds::socket_connect(handle_.fd(), address.get(), address.size);
     if (result < 0) throw_errno(-result, what + advice_on_connecting(-result, to));
 }
 

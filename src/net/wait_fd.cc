@@ -13,7 +13,7 @@
 #include "net/fd_io.h"
 #include "net/report.h"
 #include "netpoll/poll_desc.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 #include "os/sockets.h"
 
 namespace weft {
@@ -30,7 +30,7 @@ poll_side& side_of(poll_desc& d, bool writes) noexcept { return writes ? d.out :
 // Does not wait. An error, which is stored, counts as ready.
 bool is_ready(int fd, bool writes, int& error) noexcept {
     short ready = 0;
-    const int result = os::fd_poll(fd, writes ? POLLOUT : POLLIN, ready);
+    const int result = fds::fd_poll(fd, writes ? POLLOUT : POLLIN, ready);
     error = result < 0 ? -result : (ready & POLLNVAL) != 0 ? EBADF : 0;
     return error != 0 || ready != 0;
 }

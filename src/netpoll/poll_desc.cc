@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "base/assert.h"
-#include "os/fd_calls.h"
+#include "netpoll/fd_calls.h"
 
 namespace weft::detail {
 
@@ -71,7 +71,7 @@ void poll_desc::leave() noexcept {
 
 // The last user has left a closing or borrowed one, and the word was word.
 void poll_desc::finish(uint64_t word) noexcept {
-    if (end_at(word) && (word & borrowed) == 0) os::fd_close(fd_);
+    if (end_at(word) && (word & borrowed) == 0) fds::fd_close(fd_);
 }
 
 // If its word is still word, frees it and removes it from its poller.
@@ -194,7 +194,7 @@ void poll_desc::forget() noexcept {
     }
     // relaxed: as above
     word_.store(uint64_t{generation_of(word)} << generation_shift | closing | unused, relaxed);
-    if ((word & borrowed) == 0) os::fd_close(fd_);
+    if ((word & borrowed) == 0) fds::fd_close(fd_);
 }
 
 }  // namespace weft::detail

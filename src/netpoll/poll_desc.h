@@ -116,6 +116,9 @@ public:
     // In a fork child: drops all waiters, users and homes.
     static void forget_all() noexcept;
 
+    // A simulation with these numbers has ended, and its green threads will not run again.
+    static void forget_simulated(int first, int count) noexcept;
+
 private:
     // The word: generation << 32 | flags | users.
     static constexpr uint64_t closing = uint64_t{1} << 31;

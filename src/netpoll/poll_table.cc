@@ -66,4 +66,8 @@ void poll_desc::forget_all() noexcept {
     for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) d->forget();
 }
 
+void poll_desc::forget_simulated(int first, int count) noexcept {
+    for (poll_desc* d = from(first); d != nullptr && d->fd_ < first + count; d = from(d->fd_ + 1)) d->forget();
+}
+
 }  // namespace weft::detail

@@ -1,7 +1,12 @@
 // simulation.cc: see simulation.h.
 #include "sched/simulation.h"
 
+#include <utility>
+
+#include <weft/detail/wait.h>
+
 #include "base/assert.h"
+#include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
 
@@ -51,6 +56,18 @@ uint32_t fire_simulated(M* m) noexcept {
     P* p = m->p;
     p->now_ns = m->home->simulated->now_ns;
     return p->timers.next_deadline() <= p->now_ns ? fire_timers(m, p->timers, p->now_ns) : 0;
+}
+
+void ready_simulated(M* m, waiter* chain) noexcept {
+    const bool on_g0 = current_g_m() == nullptr;
+    while (chain != nullptr) {
+        waiter* w = std::exchange(chain, chain->next);
+        if (on_g0 && w->g != nullptr) {
+            ready_g_last(m, w->g, m->p->now_ns);
+        } else {
+            ready(*w);
+        }
+    }
 }
 
 void take_step(operation what, const void* object) noexcept {

@@ -40,6 +40,8 @@ namespace weft::detail {
 struct G;
 struct M;
 struct scheduler;
+class simulated_fds;
+struct waiter;
 
 class simulation {
 public:
@@ -56,6 +58,10 @@ public:
     [[nodiscard]] virtual uint32_t choose(uint32_t n) noexcept = 0;
     // g's function ended by an exception, which is the current one.
     virtual void failed(const G* g) noexcept = 0;
+    // The running G does what cannot be repeated. what: a verb and its object.
+    virtual void escapes(const char* what) noexcept = 0;
+    // Its descriptors; nullptr: the process has no numbers left for them.
+    [[nodiscard]] virtual simulated_fds* fds() noexcept = 0;
 
     int64_t now_ns = 0;
     M* only_m = nullptr;  // set by begin_simulation: the one that runs the scheduler's Gs
@@ -78,6 +84,9 @@ void requeue(M* m) noexcept;
 
 // Makes m's simulation have its time: fires the timers that are due. Returns their number.
 uint32_t fire_simulated(M* m) noexcept;
+
+// Readies waiters, linked by next, which are Gs of m. Caller: one of its Gs, or its g0.
+void ready_simulated(M* m, waiter* chain) noexcept;
 
 [[nodiscard]] int64_t simulated_or_real_ns() noexcept;
 

@@ -52,6 +52,9 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
     result_ = verdict::passed;
     reason_.clear();
     now_ns = begin_ns;
+    hosts_of_.clear();
+    host_instead_.reset();
+    network_.clear();
 }
 
 void controlled_run::execute(const std::function<void()>& body) {
@@ -121,15 +124,27 @@ void controlled_run::note_option(uint32_t option) {
     ++choices_;
 }
 
-uint32_t controlled_run::choose(uint32_t n) noexcept {
-    if (only_m->g == driver_) return 0;
+uint32_t controlled_run::choose(uint32_t n) noexcept { return is_driving() ? 0 : draw(n); }
+
+uint32_t controlled_run::draw(uint32_t n) noexcept {
+    if (n == 1) return 0;
     const uint32_t value = chooser_ != nullptr ? chooser_->draw(n) : replayed_option(n);
     note_option(value);
     return value;
 }
 
+// Of timers and of the network.
+int64_t controlled_run::next_event_ns() const noexcept {
+    return std::min(only_m->p->timers.next_deadline(), network_.events.next_ns());
+}
+
+void controlled_run::make_due_happen() {
+    weft::detail::fire_simulated(only_m);
+    network_.events.run_due(now_ns);
+}
+
 bool controlled_run::may_fire_early() const noexcept {
-    const int64_t due_ns = only_m->p->timers.next_deadline();
+    const int64_t due_ns = next_event_ns();
     return due_ns != weft::detail::never && due_ns - now_ns <= limits_.lateness_ns;
 }
 
@@ -189,11 +204,33 @@ void controlled_run::remember(const G& g, uint32_t number) {
     r.started = std::string(file) + ":" + std::to_string(g.where.line());
 }
 
+// A green thread that starts is where the one is that starts it.
+void controlled_run::place_on_host(G& g, uint32_t number) {
+    const uint64_t starter = g.parent - first_id_ + 1;  // its number; larger than any: the driver
+    unsigned host = starter < hosts_of_.size() ? hosts_of_[starter] : 0;
+    if (host_instead_) host = *host_instead_;
+    hosts_of_.resize(number + 1);
+    hosts_of_[number] = host;
+    if (weft::detail::cancel_context* context = network_.computers.new_context(host)) {
+        g.ambient = context;
+        g.traits |= weft::detail::trait::ambient;
+    }
+}
+
+bool controlled_run::is_driving() const noexcept { return only_m->g == driver_; }
+
+unsigned controlled_run::host_of_caller() const noexcept {
+    if (host_instead_) return *host_instead_;
+    const G* g = only_m->g;
+    return g == nullptr || g == driver_ ? 0 : hosts_of_[number_of(g)];
+}
+
 void controlled_run::push(G* g) noexcept {
     if (g == driver_) return;
     if (first_id_ == 0) first_id_ = g->id;
     const uint32_t number = number_of(g);
     static_cast<void>(pending_of(number));
+    if (number >= hosts_of_.size()) place_on_host(*g, number);
     if (keeps_steps_) remember(*g, number);
     runnable_.push_back({g, steps_});
 }
@@ -201,8 +238,8 @@ void controlled_run::push(G* g) noexcept {
 // The next of runnable_, after the timers that fire first. nullptr: nothing can run.
 G* controlled_run::pick_waiting() {
     for (;;) {
-        weft::detail::fire_simulated(only_m);
-        const int64_t due_ns = only_m->p->timers.next_deadline();
+        make_due_happen();
+        const int64_t due_ns = next_event_ns();
         if (runnable_.empty()) {
             if (only_m->home->has_shared_work()) {
                 fail(verdict::uncontrolled,
@@ -221,9 +258,9 @@ G* controlled_run::pick_waiting() {
     }
 }
 
-G* controlled_run::next(M* m) noexcept {
+G* controlled_run::next(M* /*m*/) noexcept {
     if (result_ != verdict::passed) return driver_;
-    weft::detail::fire_simulated(m);
+    make_due_happen();
     G* g = std::exchange(picked_, nullptr);
     if (g == nullptr) g = pick_waiting();
     return g == nullptr ? driver_ : begin_step(g);
@@ -253,11 +290,11 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
         return true;
     }
     if (options_[option].g == the_clock) {
-        now_ns = std::max(now_ns, only_m->p->timers.next_deadline());
+        now_ns = std::max(now_ns, next_event_ns());
         return true;  // next() fires the timer, and asks again
     }
     begin_step(g);
-    return yields && only_m->p->timers.next_deadline() <= now_ns;
+    return yields && next_event_ns() <= now_ns;
 }
 
 void controlled_run::failed(const G* g) noexcept {
@@ -271,5 +308,11 @@ void controlled_run::failed(const G* g) noexcept {
     }
     fail(verdict::failed, std::move(reason));
 }
+
+void controlled_run::escapes(const char* what) noexcept {
+    fail(verdict::uncontrolled, "green thread " + std::to_string(number_of(only_m->g)) + " " + what);
+}
+
+weft::detail::simulated_fds* controlled_run::fds() noexcept { return network_.has_numbers() ? &network_ : nullptr; }
 
 }  // namespace weft::sim

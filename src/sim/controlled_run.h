@@ -6,13 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <weft/sim/sim.h>
 
 #include "sched/simulation.h"
 #include "sim/schedule_text.h"
+#include "sim/simulated_network.h"
 #include "sim/strategies.h"
 
 namespace weft::sim {
@@ -39,7 +42,7 @@ public:
         int64_t lateness_ns;
     };
 
-    explicit controlled_run(const limits& within) noexcept : limits_(within) {}
+    explicit controlled_run(const limits& within) : limits_(within), network_(*this) {}
 
     // The next schedule is chosen by `by`, or, if that is nullptr, is `replayed`. keeps_steps: for
     // the text.
@@ -69,8 +72,43 @@ public:
     bool replaces(weft::detail::G* g, weft::detail::operation what, const void* object) noexcept override;
     uint32_t choose(uint32_t n) noexcept override;
     void failed(const weft::detail::G* g) noexcept override;
+    void escapes(const char* what) noexcept override;
+    weft::detail::simulated_fds* fds() noexcept override;
+
+    // choose() for the simulation itself.
+    [[nodiscard]] uint32_t draw(uint32_t n) noexcept;
+
+    [[nodiscard]] simulated_network& network() noexcept { return network_; }
+
+    // Whether the caller is not one of the test's green threads.
+    [[nodiscard]] bool is_driving() const noexcept;
+
+    // Where the running green thread is.
+    [[nodiscard]] unsigned host_of_caller() const noexcept;
+
+    // Calls f with that changed.
+    template <typename F>
+    auto on_host(unsigned host, F&& f) {
+        const host_scope here(host_instead_, host);
+        return f();
+    }
 
 private:
+    class host_scope {
+    public:
+        host_scope(std::optional<unsigned>& place, unsigned host) noexcept
+            : place_(place), before_(std::exchange(place, host)) {}
+
+        ~host_scope() { place_ = before_; }
+
+        host_scope(const host_scope&) = delete;
+        host_scope& operator=(const host_scope&) = delete;
+
+    private:
+        std::optional<unsigned>& place_;
+        const std::optional<unsigned> before_;
+    };
+
     struct pending {
         weft::detail::operation what = weft::detail::operation::start;
         const void* object = nullptr;
@@ -81,6 +119,9 @@ private:
     [[nodiscard]] bool count_step() noexcept;
     uint32_t replayed_option(uint32_t n) noexcept;
     void note_option(uint32_t option);
+    [[nodiscard]] int64_t next_event_ns() const noexcept;
+    void make_due_happen();
+    void place_on_host(weft::detail::G& g, uint32_t number);
     [[nodiscard]] bool may_fire_early() const noexcept;
     [[nodiscard]] bool is_due() const noexcept;
     uint32_t pick(weft::detail::G* running, bool can_continue);
@@ -117,6 +158,10 @@ private:
     bool body_returned_ = false;
     verdict result_ = verdict::passed;
     std::string reason_;
+
+    std::vector<unsigned> hosts_of_;        // by number
+    std::optional<unsigned> host_instead_;  // for the sockets and green threads that the caller makes
+    simulated_network network_;
 };
 
 }  // namespace weft::sim

@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "sched/random.h"
+#include "sim/clocks.h"
 #include "sim/controlled_run.h"
 
 namespace weft::sim {
@@ -191,8 +192,6 @@ const char* words_of(weft::detail::operation what) noexcept {
             return "starts";
         case run:
             return "goes on after a wait";
-        case go:
-            return "starts a green thread";
         case yield:
             return "yields";
         case chan_send:
@@ -237,24 +236,22 @@ const char* words_of(weft::detail::operation what) noexcept {
             return "arrives at barrier";
         case once:
             return "calls once";
-        case future_set:
-            return "sets the result of future";
-        case future_get:
-            return "waits for future";
-        case sleep:
-            return "sleeps";
         case timer:
             return "sets timer";
         case cancel:
             return "cancels context";
-        case value_read:
-            return "reads value";
-        case value_write:
-            return "writes value";
         case checkpoint:
             return "reaches a checkpoint";
-        case choose:
-            return "chooses";
+        case socket_send:
+            return "sends on socket";
+        case socket_receive:
+            return "receives from socket";
+        case socket_accept:
+            return "accepts on socket";
+        case socket_connect:
+            return "connects socket";
+        case socket_close:
+            return "closes socket";
     }
     return "?";
 }
@@ -319,6 +316,7 @@ const char* name_of(verdict v) noexcept {
 }
 
 void check_caller() {
+    use_clocks();
     if (this_g::id() != 0)
         weft::detail::fatal("weft::sim was called in a green thread; call it in a plain thread, such as that of main");
 }

@@ -25,7 +25,6 @@ namespace weft::detail {
 enum class operation : uint8_t {
     start,
     run,  // after a wait, or after another green thread was chosen
-    go,
     yield,
     chan_send,
     chan_receive,
@@ -48,15 +47,14 @@ enum class operation : uint8_t {
     latch,
     barrier,
     once,
-    future_set,
-    future_get,
-    sleep,
     timer,
     cancel,
-    value_read,  // sim::shared, sim::atomic
-    value_write,
     checkpoint,
-    choose,
+    socket_send,
+    socket_receive,
+    socket_accept,
+    socket_connect,
+    socket_close,
 };
 
 #if !defined(WEFT_MODEL)

@@ -1,0 +1,72 @@
+// clocks.cc: see clocks.h.
+#include "sim/clocks.h"
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include <weft/detail/step.h>
+
+#include "sim/controlled_run.h"
+
+namespace weft::sim {
+
+namespace {
+
+constexpr int64_t second_ns = 1'000'000'000;
+
+// False: the caller is not in a simulation.
+bool simulated_time(timespec& t) noexcept {
+    if (!weft::detail::simulates()) [[likely]]
+        return false;
+    const auto* run = static_cast<const controlled_run*>(weft::detail::controlling());
+    if (run == nullptr || run->is_driving()) return false;
+    t.tv_sec = static_cast<time_t>(run->now_ns / second_ns);
+    t.tv_nsec = static_cast<long>(run->now_ns % second_ns);
+    return true;
+}
+
+int real_time(clockid_t which, timespec* t) noexcept {
+    using function = int (*)(clockid_t, timespec*);
+    static const auto of_libc = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "clock_gettime"));
+    if (of_libc != nullptr) return of_libc(which, t);
+    return static_cast<int>(::syscall(SYS_clock_gettime, which, t));  // a program without shared libraries
+}
+
+// Clocks of CPU time stay.
+bool is_replaced(clockid_t which) noexcept {
+    return which == CLOCK_MONOTONIC || which == CLOCK_REALTIME || which == CLOCK_MONOTONIC_RAW ||
+           which == CLOCK_MONOTONIC_COARSE || which == CLOCK_REALTIME_COARSE || which == CLOCK_BOOTTIME;
+}
+
+}  // namespace
+
+void use_clocks() noexcept {}
+
+}  // namespace weft::sim
+
+extern "C" {
+
+int clock_gettime(clockid_t which, timespec* t) noexcept {
+    if (weft::sim::is_replaced(which) && weft::sim::simulated_time(*t)) return 0;
+    return weft::sim::real_time(which, t);
+}
+
+int gettimeofday(timeval* t, void* /*zone*/) noexcept {
+    timespec now{};
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+    t->tv_sec = now.tv_sec;
+    t->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t* t) noexcept {
+    timespec now{};
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+    if (t != nullptr) *t = now.tv_sec;
+    return now.tv_sec;
+}
+}

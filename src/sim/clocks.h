@@ -1,0 +1,19 @@
+// clocks.h: the clocks of the C library show the time of the simulation.
+//
+// std::chrono, and most other code, ask clock_gettime, gettimeofday or time. This library defines
+// these functions, and calls the C library's own ones everywhere but in green threads of a
+// simulation. So a deadline that is computed with std::chrono::steady_clock is the same in each run.
+//
+// Rejected: clocks that only weft's functions know. A deadline of steady_clock::now() + 1s would
+//           lie before or after the simulated time.
+//
+// Threads: any.
+// See:     docs/sim.md
+#pragma once
+
+namespace weft::sim {
+
+// Does nothing; a call makes a linker use the functions.
+void use_clocks() noexcept;
+
+}  // namespace weft::sim

@@ -1,0 +1,80 @@
+// hosts.h: the hosts of a simulated network, their addresses, and which of them reach each other.
+//
+// Host 0 is "localhost", with the loopback addresses; the others have 10.0.x.y. Addresses are kept
+// in their IPv6 form, in which IPv4 ones are mapped.
+//
+// Threads: the simulation's M.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <weft/detail/cancel.h>
+
+namespace weft::sim {
+
+using ip = std::array<uint8_t, 16>;
+
+[[nodiscard]] ip mapped(const std::array<uint8_t, 4>& v4) noexcept;
+[[nodiscard]] bool is_any(const ip& a) noexcept;  // 0.0.0.0 or ::
+[[nodiscard]] bool is_loopback(const ip& a) noexcept;
+
+class hosts {
+public:
+    // Begins again, with "localhost".
+    void clear();
+
+    // nullopt: the name is taken.
+    [[nodiscard]] std::optional<unsigned> add(std::string_view name);
+
+    [[nodiscard]] std::optional<unsigned> find(std::string_view name) const noexcept;
+    // Which one a green thread on `from` means by that address.
+    [[nodiscard]] std::optional<unsigned> find(const ip& address, unsigned from) const noexcept;
+
+    [[nodiscard]] const std::string& name(unsigned host) const noexcept { return all_[host].name; }
+
+    [[nodiscard]] static std::array<uint8_t, 4> address(unsigned host) noexcept;
+
+    [[nodiscard]] bool is_up(unsigned host) const noexcept { return all_[host].up; }
+
+    // Cancels the green threads there.
+    void crash(unsigned host) noexcept;
+    void restart(unsigned host);
+
+    // A context for one green thread there, which lives until clear(). nullptr: on "localhost",
+    // which does not crash.
+    [[nodiscard]] weft::detail::cancel_context* new_context(unsigned host);
+
+    void cut(unsigned from, unsigned to) { cut_.insert({from, to}); }
+
+    void heal(unsigned from, unsigned to) { cut_.erase({from, to}); }
+
+    void heal() { cut_.clear(); }
+
+    // Whether what arrives now, does arrive.
+    [[nodiscard]] bool reaches(unsigned from, unsigned to) const noexcept {
+        return all_[from].up && all_[to].up && (cut_.empty() || !cut_.contains({from, to}));
+    }
+
+private:
+    struct record {
+        std::string name;
+        bool up = true;
+        // Those of green threads lie in the host's, and are destroyed first.
+        std::unique_ptr<weft::detail::cancel_context> context;
+        std::vector<std::unique_ptr<weft::detail::cancel_context>> of_green_threads;
+    };
+
+    std::vector<record> all_;
+    std::set<std::pair<unsigned, unsigned>> cut_;
+};
+
+}  // namespace weft::sim
