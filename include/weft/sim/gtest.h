@@ -12,9 +12,15 @@
 // See: docs/sim.md
 #pragma once
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -22,6 +28,52 @@
 #include <weft/sim/sim.h>
 
 namespace weft::sim {
+
+namespace detail {
+
+// A filter of GoogleTest: patterns with * and ?, separated by colons; after a minus those to leave
+// out.
+inline bool matches_one(const char* pattern, const char* name) {
+    if (*pattern == '\0') return *name == '\0';
+    if (*pattern == '*') return matches_one(pattern + 1, name) || (*name != '\0' && matches_one(pattern, name + 1));
+    return *name != '\0' && (*pattern == '?' || *pattern == *name) && matches_one(pattern + 1, name + 1);
+}
+
+inline bool matches_any(const std::string& patterns, const std::string& name) {
+    std::size_t begin = 0;
+    while (begin <= patterns.size()) {
+        const std::size_t end = std::min(patterns.find(':', begin), patterns.size());
+        if (end != begin && matches_one(patterns.substr(begin, end - begin).c_str(), name.c_str())) return true;
+        begin = end + 1;
+    }
+    return false;
+}
+
+inline bool matches(const std::string& filter, const std::string& name) {
+    const std::size_t minus = filter.find('-');
+    const std::string wanted = filter.substr(0, minus);
+    const bool is_wanted = wanted.empty() || matches_any(wanted, name);
+    return is_wanted && (minus == std::string::npos || !matches_any(filter.substr(minus + 1), name));
+}
+
+inline std::string text_of(const ::testing::TestPartResult& r) {
+    return std::string(r.file_name() == nullptr ? "?" : r.file_name()) + ":" + std::to_string(r.line_number()) + ": " +
+           r.message() + "\n";
+}
+
+inline std::string first_failure(const ::testing::UnitTest& unit) {
+    for (int i = 0; i < unit.total_test_suite_count(); ++i) {
+        const ::testing::TestSuite& suite = *unit.GetTestSuite(i);
+        for (int k = 0; k < suite.total_test_count(); ++k) {
+            const ::testing::TestResult& result = *suite.GetTestInfo(k)->result();
+            for (int part = 0; part < result.total_part_count(); ++part)
+                if (result.GetTestPartResult(part).failed()) return text_of(result.GetTestPartResult(part));
+        }
+    }
+    return {};
+}
+
+}  // namespace detail
 
 /// As explore(). A failed EXPECT or ASSERT in body, on any of its green threads, is a failure of
 /// its schedule. If one fails, the calling test does, with report::text() and the failed checks.
@@ -43,11 +95,66 @@ void expect_passes(options with, F body) {
     if (r) return;
     std::string checks;
     if (r.result == verdict::failed && failed.size() != 0) {
-        const ::testing::TestPartResult& last = failed.GetTestPartResult(failed.size() - 1);
-        checks = std::string(last.file_name() == nullptr ? "?" : last.file_name()) + ":" +
-                 std::to_string(last.line_number()) + ": " + last.message() + "\n";
+        checks = detail::text_of(failed.GetTestPartResult(failed.size() - 1));
     }
     ADD_FAILURE() << checks << r.text();
+}
+
+/// For main() of tests that know nothing of simulations: runs each test of the program with many
+/// schedules, as if its fixture and its body were one WEFT_SIM_TEST, and prints those that fail in
+/// one of them, with their schedules. Arguments: those of GoogleTest; then also
+/// --sim_schedules=N (1000). Without WEFT_SIM_ALL=1 in the environment it runs them as usual.
+/// Returns the exit status.
+///
+///     int main(int argc, char** argv) { return weft::sim::run_all_tests(argc, argv); }
+///
+/// Tests must not start a runtime, and nothing may be left from one run of a test to the next.
+/// Death tests are left out.
+inline int run_all_tests(int argc, char** argv) {
+    ::testing::InitGoogleTest(&argc, argv);
+    const char* all = std::getenv("WEFT_SIM_ALL");
+    if (all == nullptr || *all == '\0' || *all == '0') return RUN_ALL_TESTS();
+    options with;
+    for (int i = 1; i < argc; ++i) {
+        constexpr std::string_view flag = "--sim_schedules=";
+        if (std::string_view(argv[i]).starts_with(flag))
+            with.schedules = std::strtoull(argv[i] + flag.size(), nullptr, 10);
+    }
+    const ::testing::UnitTest& unit = *::testing::UnitTest::GetInstance();
+    ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    const std::unique_ptr<::testing::TestEventListener> printer(listeners.Release(listeners.default_result_printer()));
+    const std::string wanted = GTEST_FLAG_GET(filter);
+    std::vector<std::string> names;
+    for (int i = 0; i < unit.total_test_suite_count(); ++i) {
+        const ::testing::TestSuite& suite = *unit.GetTestSuite(i);
+        for (int k = 0; k < suite.total_test_count(); ++k) {
+            const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(k)->name();
+            const bool is_left_out = name.find("DISABLED_") != std::string::npos ||
+                                     std::string_view(suite.name()).find("DeathTest") != std::string_view::npos;
+            if (!is_left_out && detail::matches(wanted, name)) names.push_back(name);
+        }
+    }
+    unsigned failing = 0;
+    for (const std::string& name : names) {
+        GTEST_FLAG_SET(filter, name);
+        std::string check;
+        with.has_failed = [&] {
+            if (!unit.Failed()) return false;
+            check = detail::first_failure(unit);
+            return true;
+        };
+        const report r = explore(with, [] { [[maybe_unused]] const int status = RUN_ALL_TESTS(); });
+        if (r) {
+            std::printf("[  PASSED  ] %s: %llu schedules\n", name.c_str(),
+                        static_cast<unsigned long long>(r.schedules));
+            continue;
+        }
+        ++failing;
+        std::printf("[  FAILED  ] %s: %s%s\n", name.c_str(), r.result == verdict::failed ? check.c_str() : "",
+                    r.text().c_str());
+    }
+    std::printf("%u of %zu tests fail in some schedule\n", failing, names.size());
+    return failing == 0 ? 0 : 1;
 }
 
 }  // namespace weft::sim

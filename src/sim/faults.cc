@@ -1,0 +1,127 @@
+// faults.cc: see weft/sim/faults.h.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <weft/sim/faults.h>
+#include <weft/sim/sim.h>
+#include <weft/time.h>
+
+namespace weft::sim {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr uint32_t time_steps = 64;  // of the span
+
+[[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument("weft::sim::random_faults: " + why); }
+
+bool needs_two_hosts(fault_kind what) noexcept {
+    return what == fault_kind::partition || what == fault_kind::partition_one_way;
+}
+
+void do_fault(const network& net, const fault& f, const std::function<void(host)>& restarted) {
+    switch (f.what) {
+        case fault_kind::partition:
+            net.partition(net.find(f.host), net.find(f.other));
+            break;
+        case fault_kind::partition_one_way:
+            net.partition_one_way(net.find(f.host), net.find(f.other));
+            break;
+        case fault_kind::heal:
+            net.heal();
+            break;
+        case fault_kind::crash:
+            net.find(f.host).crash();
+            break;
+        case fault_kind::restart:
+            net.find(f.host).restart();
+            if (restarted) restarted(net.find(f.host));
+            break;
+    }
+}
+
+const char* words_of(fault_kind what) noexcept {
+    switch (what) {
+        case fault_kind::partition:
+            return "partition ";
+        case fault_kind::partition_one_way:
+            return "partition one way ";
+        case fault_kind::heal:
+            return "heal";
+        case fault_kind::crash:
+            return "crash ";
+        case fault_kind::restart:
+            return "restart ";
+    }
+    return "?";
+}
+
+}  // namespace
+
+fault_plan random_faults(const std::vector<std::string>& hosts, const random_fault_options& how) {
+    if (how.span < std::chrono::milliseconds(1)) refuse("the span is " + std::to_string(how.span.count()) + " ns");
+    if (how.partitions && hosts.size() < 2) refuse("a partition needs two hosts");
+    if (hosts.empty()) refuse("there is no host");
+    std::vector<fault_kind> kinds;
+    if (how.crashes) kinds.push_back(fault_kind::crash);
+    if (how.partitions) kinds.insert(kinds.end(), {fault_kind::partition, fault_kind::partition_one_way});
+    const auto moment = [&](uint32_t step) { return how.span * step / time_steps; };
+    const auto one_of = [](std::size_t n) { return choose(static_cast<uint32_t>(n)); };
+    fault_plan plan;
+    std::vector<std::pair<uint32_t, uint32_t>> down(hosts.size());  // when each host is, in steps
+    for (unsigned i = 0; i < how.most && !kinds.empty(); ++i) {
+        const uint32_t kind = one_of(kinds.size() + 1);
+        if (kind == 0) continue;  // so that leaving out this choice leaves out the fault
+        const uint32_t begin = one_of(time_steps - 1);
+        const uint32_t end = begin + 1 + one_of(time_steps - 1 - begin);
+        fault f{moment(begin), kinds[kind - 1], hosts[one_of(hosts.size())], {}};
+        if (f.what == fault_kind::crash) {
+            // A host that is down cannot crash, and one that is up cannot be restarted.
+            auto& interval =
+                down[static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), f.host) - hosts.begin())];
+            if (interval.second != 0) continue;
+            interval = {begin, end};
+            plan.push_back({moment(end), fault_kind::restart, f.host, {}});
+        } else {
+            std::size_t other = one_of(hosts.size() - 1);
+            if (hosts[other] == f.host) other = hosts.size() - 1;
+            f.other = hosts[other];
+            plan.push_back({moment(end), fault_kind::heal, {}, {}});
+        }
+        plan.push_back(std::move(f));
+    }
+    std::stable_sort(plan.begin(), plan.end(), [](const fault& a, const fault& b) { return a.at < b.at; });
+    return plan;
+}
+
+void run_faults(const fault_plan& plan, std::function<void(host)> restarted) {
+    const network net;
+    for (const fault& f : plan) {
+        if (f.what == fault_kind::heal) continue;
+        static_cast<void>(net.find(f.host));
+        if (needs_two_hosts(f.what)) static_cast<void>(net.find(f.other));
+    }
+    net.local().go([plan, net, restarted = std::move(restarted)] {
+        nanoseconds passed{0};
+        for (const fault& f : plan) {
+            sleep_for(f.at - passed);
+            passed = f.at;
+            do_fault(net, f, restarted);
+        }
+    });
+}
+
+std::string to_text(const fault_plan& plan) {
+    std::string text;
+    for (const fault& f : plan) {
+        text += std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(f.at).count()) +
+                " ms: " + words_of(f.what) + f.host;
+        if (needs_two_hosts(f.what)) text += (f.what == fault_kind::partition ? " and " : " to ") + f.other;
+        text += '\n';
+    }
+    return text;
+}
+
+}  // namespace weft::sim
