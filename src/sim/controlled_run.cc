@@ -55,13 +55,15 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
     hosts_of_.clear();
     host_instead_.reset();
     network_.clear();
+    order_.clear();
 }
 
 void controlled_run::execute(const std::function<void()>& body) {
     auto& count = only_m->p->count;
     const uint64_t finished = count.finished.get();
     const uint64_t spawned = count.spawned.get();
-    first_id_ = 0;
+    numbers_.clear();
+    last_number_ = 0;
     driver_ = only_m->g;
     {
         weft::detail::timer_queue& timers = only_m->p->timers;
@@ -90,7 +92,21 @@ void controlled_run::fail(verdict why, std::string reason) {
     reason_ = std::move(reason);
 }
 
-uint32_t controlled_run::number_of(const G* g) const noexcept { return static_cast<uint32_t>(g->id - first_id_ + 1); }
+uint32_t controlled_run::number_of(uint64_t id) const noexcept {
+    const uint64_t at = id - first_id_;
+    return at < numbers_.size() ? numbers_[at] : 0;
+}
+
+uint32_t controlled_run::number_of(const G* g) const noexcept { return number_of(g->id); }
+
+uint32_t controlled_run::number_new(G& g) {
+    if (last_number_ == 0) first_id_ = g.id;
+    const uint64_t at = g.id - first_id_;
+    if (at >= numbers_.size()) numbers_.resize(at + 1);
+    numbers_[at] = ++last_number_;
+    place_on_host(g, last_number_);
+    return last_number_;
+}
 
 controlled_run::pending& controlled_run::pending_of(uint32_t number) {
     if (number >= pending_.size()) pending_.resize(number + 1);
@@ -190,7 +206,11 @@ G* controlled_run::take_due() {
 
 // g begins what it was about to do. If it waits there, it is not known what comes next.
 G* controlled_run::begin_step(G* g) noexcept {
-    pending_of(number_of(g)) = {operation::run, nullptr};
+    const uint32_t number = number_of(g);
+    pending& p = pending_of(number);
+    const bool is_access = p.what == operation::value_read || p.what == operation::value_write;
+    if (keeps_order_ && p.object != nullptr && !is_access) order_.operate(number, p.object);
+    p = {operation::run, nullptr};
     return g;
 }
 
@@ -206,8 +226,8 @@ void controlled_run::remember(const G& g, uint32_t number) {
 
 // A green thread that starts is where the one is that starts it.
 void controlled_run::place_on_host(G& g, uint32_t number) {
-    const uint64_t starter = g.parent - first_id_ + 1;  // its number; larger than any: the driver
-    unsigned host = starter < hosts_of_.size() ? hosts_of_[starter] : 0;
+    const uint32_t starter = number_of(g.parent);  // 0: the driver
+    unsigned host = starter == 0 ? 0 : hosts_of_[starter];
     if (host_instead_) host = *host_instead_;
     hosts_of_.resize(number + 1);
     hosts_of_[number] = host;
@@ -227,10 +247,11 @@ unsigned controlled_run::host_of_caller() const noexcept {
 
 void controlled_run::push(G* g) noexcept {
     if (g == driver_) return;
-    if (first_id_ == 0) first_id_ = g->id;
-    const uint32_t number = number_of(g);
+    uint32_t number = number_of(g);
+    if (number == 0) number = number_new(*g);
     static_cast<void>(pending_of(number));
-    if (number >= hosts_of_.size()) place_on_host(*g, number);
+    const G* by = only_m->g;  // nullptr: a timer or the network
+    if (keeps_order_ && by != nullptr && by != driver_) order_.make_runnable(number_of(by), number);
     if (keeps_steps_) remember(*g, number);
     runnable_.push_back({g, steps_});
 }
@@ -307,6 +328,18 @@ void controlled_run::failed(const G* g) noexcept {
         reason += "not a std::exception";
     }
     fail(verdict::failed, std::move(reason));
+}
+
+void controlled_run::access(const void* value, bool writes, const std::source_location& where) {
+    const uint32_t g = number_of(only_m->g);
+    const order::access* other = order_.note(g, value, writes, where);
+    if (other == nullptr) return;
+    const auto text = [](uint32_t number, bool is_write, const std::source_location& at) {
+        return "green thread " + std::to_string(number) + (is_write ? " writes at " : " reads at ") + at.file_name() +
+               ":" + std::to_string(at.line());
+    };
+    fail(verdict::race, text(other->g, other->writes, other->where) + ", and " + text(g, writes, where) +
+                            ", and nothing orders the two");
 }
 
 void controlled_run::escapes(const char* what) noexcept {

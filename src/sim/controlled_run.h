@@ -7,13 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <weft/sim/shared.h>
 #include <weft/sim/sim.h>
 
 #include "sched/simulation.h"
+#include "sim/order.h"
 #include "sim/schedule_text.h"
 #include "sim/simulated_network.h"
 #include "sim/strategies.h"
@@ -42,7 +45,8 @@ public:
         int64_t lateness_ns;
     };
 
-    explicit controlled_run(const limits& within) : limits_(within), network_(*this) {}
+    explicit controlled_run(const limits& within)
+        : limits_(within), network_(*this), keeps_order_(detail::has_shared_values()) {}
 
     // The next schedule is chosen by `by`, or, if that is nullptr, is `replayed`. keeps_steps: for
     // the text.
@@ -74,6 +78,11 @@ public:
     void failed(const weft::detail::G* g) noexcept override;
     void escapes(const char* what) noexcept override;
     weft::detail::simulated_fds* fds() noexcept override;
+
+    // An access to a sim::shared.
+    void access(const void* value, bool writes, const std::source_location& where);
+
+    void forget_value(const void* value) noexcept { order_.forget(value); }
 
     // choose() for the simulation itself.
     [[nodiscard]] uint32_t draw(uint32_t n) noexcept;
@@ -114,7 +123,9 @@ private:
         const void* object = nullptr;
     };
 
+    [[nodiscard]] uint32_t number_of(uint64_t id) const noexcept;
     [[nodiscard]] uint32_t number_of(const weft::detail::G* g) const noexcept;
+    uint32_t number_new(weft::detail::G& g);
     [[nodiscard]] pending& pending_of(uint32_t number);
     [[nodiscard]] bool count_step() noexcept;
     uint32_t replayed_option(uint32_t n) noexcept;
@@ -140,6 +151,8 @@ private:
     bool keeps_steps_ = false;
 
     uint64_t first_id_ = 0;
+    std::vector<uint32_t> numbers_;  // by id, from first_id_; 0: none of this schedule
+    uint32_t last_number_ = 0;
 
     struct waiting {
         weft::detail::G* g;
@@ -162,6 +175,9 @@ private:
     std::vector<unsigned> hosts_of_;        // by number
     std::optional<unsigned> host_instead_;  // for the sockets and green threads that the caller makes
     simulated_network network_;
+
+    const bool keeps_order_;
+    order order_;
 };
 
 }  // namespace weft::sim

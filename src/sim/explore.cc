@@ -242,6 +242,10 @@ const char* words_of(weft::detail::operation what) noexcept {
             return "cancels context";
         case checkpoint:
             return "reaches a checkpoint";
+        case value_read:
+            return "reads value";
+        case value_write:
+            return "writes value";
         case socket_send:
             return "sends on socket";
         case socket_receive:
@@ -309,6 +313,8 @@ const char* name_of(verdict v) noexcept {
             return "leaked";
         case verdict::livelock:
             return "livelock";
+        case verdict::race:
+            return "race";
         case verdict::uncontrolled:
             return "uncontrolled";
     }

@@ -50,6 +50,8 @@ enum class operation : uint8_t {
     timer,
     cancel,
     checkpoint,
+    value_read,  // weft::sim::shared
+    value_write,
     socket_send,
     socket_receive,
     socket_accept,

@@ -71,6 +71,7 @@ enum class verdict : uint8_t {
     deadlock,      ///< the function did not return, and nothing can run
     leaked,        ///< the function returned, and some green threads wait for ever
     livelock,      ///< options::max_steps
+    race,          ///< two accesses to a sim::shared that nothing orders, one of which writes
     uncontrolled,  ///< something outside of the simulation took part
 };
 
