@@ -30,9 +30,6 @@ constexpr uint32_t fair_steps = 500;
 // The clock, among the options.
 constexpr uint32_t the_clock = 0;
 
-// 2000-01-01, as in Go's synctest, counted from the start of the clock.
-constexpr int64_t begin_ns = 946'684'800'000'000'000;
-
 }  // namespace
 
 void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_steps) {
@@ -122,11 +119,11 @@ bool controlled_run::count_step() noexcept {
 void controlled_run::record(uint32_t number, bool deviates) {
     if (!keeps_steps_) return;
     if (number == the_clock) {
-        records_.push_back({number, operation::timer, nullptr, deviates});
+        records_.push_back({number, operation::timer, nullptr, deviates, now_ns, {}});
         return;
     }
     const pending& p = pending_of(number);
-    records_.push_back({number, p.what, p.object, deviates});
+    records_.push_back({number, p.what, p.object, deviates, now_ns, {}});
 }
 
 uint32_t controlled_run::replayed_option(uint32_t n) noexcept {
@@ -328,6 +325,10 @@ void controlled_run::failed(const G* g) noexcept {
         reason += "not a std::exception";
     }
     fail(verdict::failed, std::move(reason));
+}
+
+void controlled_run::note(std::string what) {
+    if (keeps_steps_) records_.push_back({0, operation::run, nullptr, false, now_ns, std::move(what)});
 }
 
 void controlled_run::access(const void* value, bool writes, const std::source_location& where) {

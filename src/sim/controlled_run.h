@@ -23,6 +23,9 @@
 
 namespace weft::sim {
 
+// The time at which a schedule begins: 2000-01-01, as in Go's synctest.
+inline constexpr int64_t begin_ns = 946'684'800'000'000'000;
+
 // For the text of a failure: a green thread's name, and where it was started.
 struct g_record {
     std::string name;  // empty: it has none
@@ -35,6 +38,8 @@ struct step_record {
     weft::detail::operation what;
     const void* object;
     bool deviates;  // another one would run by default
+    int64_t at_ns;
+    std::string note{};  // not empty: an event, and not a step of a green thread
 };
 
 class controlled_run final : public weft::detail::simulation {
@@ -78,6 +83,9 @@ public:
     void failed(const weft::detail::G* g) noexcept override;
     void escapes(const char* what) noexcept override;
     weft::detail::simulated_fds* fds() noexcept override;
+
+    // Something happened that the text of a failure has to say.
+    void note(std::string what);
 
     // An access to a sim::shared.
     void access(const void* value, bool writes, const std::source_location& where);

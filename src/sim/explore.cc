@@ -98,10 +98,8 @@ public:
         : with_(with), body_(std::move(body)), limits_{with.max_steps, with.before_operations, with.lateness.count()} {}
 
     report explore() {
-        const uint64_t seed = with_.seed != 0 ? with_.seed : from_environment("WEFT_SIM_SEED", 1);
-        const uint64_t most =
-            with_.schedules != 0 ? with_.schedules : from_environment("WEFT_SIM_SCHEDULES", usual_schedules);
-        const auto chooser = make_chooser(with_, seed);
+        const uint64_t most = schedules();
+        const auto chooser = make_chooser(with_, seed());
         const auto end = with_.budget.count() == 0 ? clock::time_point::max() : clock::now() + with_.budget;
         report r;
         std::optional<outcome> failure;
@@ -131,7 +129,39 @@ public:
         return r;
     }
 
+    // The second runs come later, each in a run of its own, so that what one schedule leaves to the
+    // next is noticed, too.
+    report check_repeatable() {
+        const auto chooser = make_chooser(with_, seed());
+        report r;
+        std::vector<outcome> all;
+        world_.drive(limits_, [&](controlled_run& run) {
+            if (r.schedules == schedules() || !chooser->begin()) return false;
+            run.begin(chooser.get(), nullptr, true);
+            execute(run);
+            chooser->ended(run.steps());
+            all.push_back(outcome_of(run));
+            ++r.schedules;
+            r.steps += run.steps();
+            return true;
+        });
+        for (const outcome& first : all) {
+            compare(first, once(first.taken, true), r);
+            if (!r) return r;
+        }
+        if (!all.empty() && all.back().result != verdict::passed) describe(r, std::move(all.back()));
+        return r;
+    }
+
 private:
+    [[nodiscard]] uint64_t seed() const { return with_.seed != 0 ? with_.seed : from_environment("WEFT_SIM_SEED", 1); }
+
+    [[nodiscard]] uint64_t schedules() const {
+        return with_.schedules != 0 ? with_.schedules : from_environment("WEFT_SIM_SCHEDULES", usual_schedules);
+    }
+
+    static void compare(const outcome& first, const outcome& second, report& r);
+
     void execute(controlled_run& run) {
         run.execute(body_);
         if (with_.has_failed && with_.has_failed()) run.fail(verdict::failed, "a check of the test has failed");
@@ -264,28 +294,72 @@ std::string name_of_g(uint32_t number, const g_record& g) {
     return g.name.empty() ? "green thread " + std::to_string(number) : g.name;
 }
 
+// Numbers for objects, in the order of their first use.
+class object_numbers {
+public:
+    std::size_t of(const void* object) {
+        return object == nullptr ? 0 : numbers_.try_emplace(object, numbers_.size() + 1).first->second;
+    }
+
+private:
+    std::map<const void*, std::size_t> numbers_;
+};
+
+std::string text_of(const step_record& step, const outcome& o, object_numbers& objects) {
+    if (!step.note.empty()) return step.note;
+    if (step.g == 0) return "the clock moves to the next timer";
+    const g_record& g = o.green_threads[step.g];
+    std::string text = name_of_g(step.g, g) + " " + words_of(step.what);
+    if (const std::size_t object = objects.of(step.object); object != 0) text += " #" + std::to_string(object);
+    if (step.what == weft::detail::operation::start && !g.started.empty()) text += " (" + g.started + ")";
+    return text;
+}
+
+// Of a long run only the begin and the end, and what is not a step.
 std::string text_of(const outcome& o) {
-    std::map<const void*, std::size_t> objects;  // in the order of their first use
+    object_numbers objects;
     std::string text;
     const std::size_t hidden = o.records.size() > shown_max ? o.records.size() - shown_max : 0;
+    std::size_t left_out = 0;
+    const auto say_left_out = [&] {
+        if (left_out != 0) text += "  ... " + std::to_string(left_out) + " steps\n";
+        left_out = 0;
+    };
     for (std::size_t i = 0; i < o.records.size(); ++i) {
-        const step_record& step = o.records[i];
-        const std::size_t object =
-            step.object == nullptr ? 0 : objects.try_emplace(step.object, objects.size() + 1).first->second;
-        if (hidden != 0 && i == shown_max / 2) text += "  ... " + std::to_string(hidden) + " steps\n";
-        if (hidden != 0 && i >= shown_max / 2 && i < shown_max / 2 + hidden) continue;
-        text += step.deviates ? " > " : "   ";
-        if (step.g == 0) {
-            text += "the clock moves to the next timer";
-        } else {
-            const g_record& g = o.green_threads[step.g];
-            text += name_of_g(step.g, g) + " " + words_of(step.what);
-            if (object != 0) text += " #" + std::to_string(object);
-            if (step.what == weft::detail::operation::start && !g.started.empty()) text += " (" + g.started + ")";
+        const step_record& record = o.records[i];
+        const std::string step = text_of(record, o, objects);
+        if (i >= shown_max / 2 && i < shown_max / 2 + hidden && record.note.empty()) {
+            ++left_out;
+            continue;
         }
-        text += '\n';
+        say_left_out();
+        text += (!record.note.empty() ? "-- " : record.deviates ? " > " : "   ") + step + '\n';
     }
     return text;
+}
+
+void exploration::compare(const outcome& first, const outcome& second, report& r) {
+    object_numbers of_first;
+    object_numbers of_second;
+    const auto text = [](const outcome& o, std::size_t i, object_numbers& objects) {
+        if (i >= o.records.size()) return std::string("it has ended");
+        return text_of(o.records[i], o, objects) + ", at " + std::to_string(o.records[i].at_ns - begin_ns) + " ns";
+    };
+    for (std::size_t i = 0; i < std::max(first.records.size(), second.records.size()); ++i) {
+        const std::string one = text(first, i, of_first);
+        const std::string other = text(second, i, of_second);
+        if (one == other) continue;
+        r.result = verdict::unrepeatable;
+        r.reason = "step " + std::to_string(i + 1) + " of the first run: " + one + "; of the second: " + other;
+        r.schedule = to_text(first.taken);
+        r.choices = first.taken.size();
+        r.steps_text = text_of(first);
+        return;
+    }
+    if (first.result == second.result && first.reason == second.reason) return;
+    r.result = verdict::unrepeatable;
+    r.reason = "the same steps, but the first run: " + first.reason + "; the second: " + second.reason;
+    r.schedule = to_text(first.taken);
 }
 
 void exploration::describe(report& r, outcome o) {
@@ -317,6 +391,8 @@ const char* name_of(verdict v) noexcept {
             return "race";
         case verdict::uncontrolled:
             return "uncontrolled";
+        case verdict::unrepeatable:
+            return "unrepeatable";
     }
     return "?";
 }
@@ -349,6 +425,11 @@ report replay(const std::string& text, const options& with, std::function<void()
     check_caller();
     const schedule wanted = parse_schedule(text);
     return exploration(with, std::move(body)).replay(wanted);
+}
+
+report check_repeatable(const options& with, std::function<void()> body) {
+    check_caller();
+    return exploration(with, std::move(body)).check_repeatable();
 }
 
 report run(const options& with, std::function<void()> body) {

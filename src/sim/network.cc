@@ -48,10 +48,14 @@ void host::go(std::function<void()> f) const {
 
 void host::crash() const {
     if (number_ == 0) refuse("\"localhost\" cannot crash, because the test runs there; add a host for what crashes");
+    current().note(name() + " crashes");
     current().network().crash(number_);
 }
 
-void host::restart() const { current().network().restart(number_); }
+void host::restart() const {
+    current().note(name() + " restarts");
+    current().network().restart(number_);
+}
 
 bool host::is_up() const { return current().network().computers.is_up(number_); }
 
@@ -88,16 +92,21 @@ void network::partition(const host& a, const host& b) const {
 }
 
 void network::partition_one_way(const host& from, const host& to) const {
+    current().note(from.name() + " no longer reaches " + to.name());
     current().network().computers.cut(from.number_, to.number_);
 }
 
 void network::heal(const host& a, const host& b) const {
+    current().note(a.name() + " and " + b.name() + " reach each other");
     hosts& all = current().network().computers;
     all.heal(a.number_, b.number_);
     all.heal(b.number_, a.number_);
 }
 
-void network::heal() const { current().network().computers.heal(); }
+void network::heal() const {
+    current().note("all hosts reach each other");
+    current().network().computers.heal();
+}
 
 net::tcp_listener network::listen(std::string_view host_and_port) const {
     const std::size_t colon = host_and_port.rfind(':');

@@ -365,6 +365,7 @@ bool simulated_network::arrives(unsigned from, unsigned to, double loss) {
     ++count.packets;
     if (computers.reaches(from, to) && !happens(loss)) return true;
     ++count.lost;
+    run_.note("a packet from " + computers.name(from) + " to " + computers.name(to) + " is lost");
     return false;
 }
 
@@ -383,7 +384,7 @@ std::pair<simulated_network::flow_ptr, simulated_network::flow_ptr> simulated_ne
 void simulated_network::send_segment(const flow_ptr& f, segment s) {
     f->bytes_on_way += s.bytes.size();
     if (f->is_unix) {
-        take(*f, s);
+        take(f, s);
         return;
     }
     int64_t leaves_ns = now_ns();
@@ -419,42 +420,54 @@ void simulated_network::try_first(const flow_ptr& f) {
         const auto at = 1 + run_.draw(static_cast<uint32_t>(std::min<std::size_t>(s.bytes.size() - 1, parts)));
         segment first{.bytes = s.bytes.substr(0, at)};
         s.bytes.erase(0, at);
-        take(*f, first);
+        take(f, first);
         events.add(now_ns() + split_ns, [this, f] { try_first(f); });
         return;
     }
     segment whole = std::move(s);
     f->on_way.pop_front();
     const bool more = !f->on_way.empty();
-    take(*f, whole);
+    take(f, whole);
     if (more && !f->on_way.empty())
         events.add(std::max(now_ns(), f->on_way.front().due_ns), [this, f] { try_first(f); });
 }
 
 // s has arrived.
-void simulated_network::take(flow& f, segment& s) {
-    f.bytes_on_way -= s.bytes.size();
-    sock* reader = with_serial(f.reader);
+void simulated_network::take(const flow_ptr& f, segment& s) {
+    f->bytes_on_way -= s.bytes.size();
+    sock* reader = with_serial(f->reader);
     if (s.resets) {
-        f.is_reset = true;
-        f.on_way.clear();
+        f->is_reset = true;
+        f->on_way.clear();
         if (reader != nullptr) break_stream(*reader, ECONNRESET);
         return;
     }
-    if (reader == nullptr && f.is_accepted) {
-        f.on_way.clear();
-        f.bytes_on_way = 0;
-        if (!s.ends || !s.bytes.empty()) answer_with_reset(f);
+    if (s.opens ? !enqueue(f, s.opens) : reader == nullptr && f->is_accepted) {
+        f->on_way.clear();
+        f->bytes_on_way = 0;
+        if (!s.ends || !s.bytes.empty()) answer_with_reset(*f);
         return;
     }
     count.bytes += s.bytes.size();
-    if (f.read == f.unread.size()) {
-        f.unread.clear();
-        f.read = 0;
+    if (f->read == f->unread.size()) {
+        f->unread.clear();
+        f->read = 0;
     }
-    f.unread += s.bytes;
-    if (s.ends) f.ended = true;
+    f->unread += s.bytes;
+    if (s.ends) f->ended = true;
     if (reader != nullptr) edge(*reader, s.ends ? poll_bits::readable | poll_bits::hung_up : poll_bits::readable);
+}
+
+// Into the queue of the listener for which f was opened. False: it has gone.
+bool simulated_network::enqueue(const flow_ptr& f, const flow_ptr& back) {
+    sock* listener = bound_to(f->to, SOCK_STREAM, f->server.address, f->server.port, f->client.port);
+    if (listener == nullptr || listener->is != state::listening) {
+        f->is_accepted = true;  // by nobody
+        return false;
+    }
+    listener->queue.push_back({f->client, f, back, {}});
+    edge(*listener, poll_bits::readable);
+    return true;
 }
 
 // Of a Unix socket the writer is told at once.
@@ -583,8 +596,8 @@ void simulated_network::request(
     auto [there, back] = new_stream(from_host, host, false);
     there->is_accepted = false;
     there->writer = back->reader = client;
-    listener->queue.push_back({std::move(from), there, back, {}});
-    edge(*listener, poll_bits::readable);
+    there->client = std::move(from);
+    there->server = std::move(to);
     events.add(now_ns() + delay(),
                [this, client, there, back, since_ns] { answer(client, there, back, 0, since_ns, 0); });
 }
@@ -594,8 +607,7 @@ void simulated_network::answer(
     uint64_t client, const flow_ptr& out, const flow_ptr& in, int error, int64_t since_ns, unsigned tries) {
     sock* c = with_serial(client);
     if (c == nullptr || c->is != state::connecting) {
-        if (in && computers.reaches(in->to, in->from)) send_segment(out, {.bytes = {}, .resets = true});
-        return;
+        return;  // it has given up; the listener knows nothing yet
     }
     if (in && !arrives(in->from, in->to, options.loss)) {
         if (now_ns() - since_ns >= connect_patience_ns) {
@@ -611,7 +623,7 @@ void simulated_network::answer(
     if (error == 0) {
         c->out = out;
         c->in = in;
-        if (in->is_reset) c->error = ECONNRESET;
+        send_segment(out, {.bytes = {}, .opens = in});
     }
     edge(*c, error == 0 ? poll_bits::writable : poll_bits::readable | poll_bits::writable | poll_bits::hung_up);
 }

@@ -9,7 +9,8 @@
 //             Bytes that have arrived are unread until they are received. Both count for the
 //             window: a full one makes the writer wait.
 //   connect   a request travels to the listener, and an answer back. Each is tried again, for two
-//             minutes, if it is lost or the listener's queue is full.
+//             minutes, if it is lost or the listener's queue is full. The client's first segment
+//             puts the connection into the listener's queue.
 //   end       FIN and RST are segments. A segment that finds no receiver is answered with RST.
 //   datagram  one event each, or none, or two. One that finds no socket is answered if its sender
 //             is connected.
@@ -108,11 +109,14 @@ private:
         std::string path;
     };
 
+    struct flow;
+
     struct segment {
         std::string bytes;
         int64_t due_ns = 0;
-        bool ends = false;    // FIN
-        bool resets = false;  // RST
+        bool ends = false;              // FIN
+        bool resets = false;            // RST
+        std::shared_ptr<flow> opens{};  // the client has got the answer: the other direction
     };
 
     // One direction of a stream.
@@ -122,6 +126,8 @@ private:
         uint64_t reader = 0;  // serial numbers of sockets; 0: none
         uint64_t writer = 0;
         bool is_accepted = true;  // else the reader comes later
+        place client;             // of the first segment
+        place server;
         bool is_unix = false;
         std::deque<segment> on_way;
         std::size_t bytes_on_way = 0;
@@ -192,7 +198,8 @@ private:
     [[nodiscard]] bool arrives(unsigned from, unsigned to, double loss);
     void send_segment(const flow_ptr& f, segment s);
     void try_first(const flow_ptr& f);
-    void take(flow& f, segment& s);
+    void take(const flow_ptr& f, segment& s);
+    [[nodiscard]] bool enqueue(const flow_ptr& f, const flow_ptr& back);
     void answer_with_reset(const flow& f);
     void break_stream(sock& s, int error);
 

@@ -35,12 +35,16 @@ void check(bool holds, const char* what) {
 void passes(const std::function<void()>& body, uint64_t schedules = 200) {
     const sim::report r = sim::explore({.schedules = schedules}, body);
     EXPECT_EQ(r.result, verdict::passed) << r.text();
+    const sim::report again = sim::check_repeatable({.seed = 2, .schedules = schedules}, body);
+    EXPECT_EQ(again.result, verdict::passed) << again.text();
 }
 
 // With a clock that moves only while all wait.
 void passes_in_time(const std::function<void()>& body, uint64_t schedules = 200) {
     const sim::report r = sim::explore({.schedules = schedules, .lateness = 0ns}, body);
     EXPECT_EQ(r.result, verdict::passed) << r.text();
+    const sim::report again = sim::check_repeatable({.seed = 2, .schedules = schedules, .lateness = 0ns}, body);
+    EXPECT_EQ(again.result, verdict::passed) << again.text();
 }
 
 std::string read_all(net::tcp_stream& s) {

@@ -170,6 +170,21 @@ TEST(Simulation, ASeedGivesTheSameSchedules) {
     EXPECT_EQ(one.schedules, two.schedules);
 }
 
+TEST(Simulation, NoticesATestThatIsNotRepeatable) {
+    int runs = 0;
+    const sim::report r = sim::check_repeatable({.schedules = 10}, [&] {
+        mutex m;
+        if (++runs == 13) m.lock();
+        wait_group one;
+        one.go([] {});
+        one.wait();
+        if (runs == 13) m.unlock();
+    });
+    EXPECT_EQ(r.result, verdict::unrepeatable) << r.text();
+    EXPECT_NE(r.reason.find("of the second: green thread 1 locks mutex #1"), std::string::npos) << r.reason;
+    EXPECT_TRUE(sim::check_repeatable({.schedules = 10}, [] { yield(); }));
+}
+
 TEST(Simulation, MakesAFailingScheduleShort) {
     const sim::report longer = sim::explore({.pick = strategy::random_walk, .shrink = false}, lose_an_update);
     const sim::report shorter = sim::explore({.pick = strategy::random_walk}, lose_an_update);

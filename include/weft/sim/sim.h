@@ -73,6 +73,7 @@ enum class verdict : uint8_t {
     livelock,      ///< options::max_steps
     race,          ///< two accesses to a sim::shared that nothing orders, one of which writes
     uncontrolled,  ///< something outside of the simulation took part
+    unrepeatable,  ///< of check_repeatable()
 };
 
 /// Result of explore() and replay().
@@ -99,6 +100,11 @@ struct report {
 
 /// Runs body with the schedule of a report.
 [[nodiscard]] report replay(const std::string& schedule, const options& with, std::function<void()> body);
+
+/// Runs each schedule of explore() twice, and fails where the second run differs from the first:
+/// verdict::unrepeatable, with the first step that differs. A test whose schedules cannot be
+/// repeated depends on something that is not simulated, such as an address or a plain thread.
+[[nodiscard]] report check_repeatable(const options& with, std::function<void()> body);
 
 /// Thrown by run(); what() is report::text().
 class failure : public std::runtime_error {
