@@ -2,9 +2,9 @@
 //
 //     sim_rates
 //
-// Prints schedules per second of three green threads that use a lock and a channel, simulated sleeps
-// per second, and the time of 100 clients that each get 1000 answers over simulated sockets. Each
-// line is the median of five runs.
+// Prints schedules per second of three green threads that use a lock and a channel, simulated
+// sleeps per second, and the time of 100 clients that each get 1000 answers over simulated sockets.
+// Each line is the median of five runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -5,8 +5,6 @@
 // Threads: any thread.
 #pragma once
 
-#include <sys/types.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>

@@ -6,6 +6,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <ctime>
 
 #include <weft/detail/step.h>
@@ -33,13 +35,18 @@ int real_time(clockid_t which, timespec* t) noexcept {
     using function = int (*)(clockid_t, timespec*);
     static const auto of_libc = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "clock_gettime"));
     if (of_libc != nullptr) return of_libc(which, t);
-    return static_cast<int>(::syscall(SYS_clock_gettime, which, t));  // a program without shared libraries
+    // A program without shared libraries.
+#if defined(SYS_clock_gettime)
+    return static_cast<int>(::syscall(SYS_clock_gettime, which, t));
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
 }
 
-// Clocks of CPU time stay.
+// Clocks of CPU time stay. The negative ones are those of other threads.
 bool is_replaced(clockid_t which) noexcept {
-    return which == CLOCK_MONOTONIC || which == CLOCK_REALTIME || which == CLOCK_MONOTONIC_RAW ||
-           which == CLOCK_MONOTONIC_COARSE || which == CLOCK_REALTIME_COARSE || which == CLOCK_BOOTTIME;
+    return which != CLOCK_PROCESS_CPUTIME_ID && which != CLOCK_THREAD_CPUTIME_ID && which >= 0;
 }
 
 }  // namespace
@@ -48,14 +55,21 @@ void use_clocks() noexcept {}
 
 }  // namespace weft::sim
 
+// As the C library declares them.
+#if defined(__GLIBC__)
+#define WEFT_AS_DECLARED noexcept
+#else
+#define WEFT_AS_DECLARED
+#endif
+
 extern "C" {
 
-int clock_gettime(clockid_t which, timespec* t) noexcept {
+int clock_gettime(clockid_t which, timespec* t) WEFT_AS_DECLARED {
     if (weft::sim::is_replaced(which) && weft::sim::simulated_time(*t)) return 0;
     return weft::sim::real_time(which, t);
 }
 
-int gettimeofday(timeval* t, void* /*zone*/) noexcept {
+int gettimeofday(timeval* t, void* /*zone*/) WEFT_AS_DECLARED {
     timespec now{};
     if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
     t->tv_sec = now.tv_sec;
@@ -63,7 +77,7 @@ int gettimeofday(timeval* t, void* /*zone*/) noexcept {
     return 0;
 }
 
-time_t time(time_t* t) noexcept {
+time_t time(time_t* t) WEFT_AS_DECLARED {
     timespec now{};
     if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
     if (t != nullptr) *t = now.tv_sec;

@@ -2,7 +2,8 @@
 //
 // std::chrono, and most other code, ask clock_gettime, gettimeofday or time. This library defines
 // these functions, and calls the C library's own ones everywhere but in green threads of a
-// simulation. So a deadline that is computed with std::chrono::steady_clock is the same in each run.
+// simulation. So a deadline that a program computes from std::chrono::steady_clock is the same in
+// each run.
 //
 // Rejected: clocks that only weft's functions know. A deadline of steady_clock::now() + 1s would
 //           lie before or after the simulated time.

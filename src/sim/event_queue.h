@@ -29,7 +29,7 @@ public:
         std::push_heap(heap_.begin(), heap_.end(), later);
     }
 
-    // weft::detail::never: there is none.
+    // weft::detail::never: nothing will happen.
     [[nodiscard]] int64_t next_ns() const noexcept {
         return heap_.empty() ? weft::detail::never : heap_.front().due_ns;
     }

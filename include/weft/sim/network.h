@@ -94,7 +94,7 @@ public:
     [[nodiscard]] host local() const;
     /// The host of the caller.
     [[nodiscard]] host here() const;
-    /// Throws std::invalid_argument if there is none.
+    /// Throws std::invalid_argument if no host has the name.
     [[nodiscard]] host find(std::string_view name) const;
 
     /// Nothing passes between the two, in either direction, until heal(). Streams keep what they
@@ -106,7 +106,7 @@ public:
     /// All of them.
     void heal() const;
 
-    /// Listens on the host of that name, which is added if there is none: "srv:80".
+    /// Listens on the host of that name, which is added if it does not exist: "srv:80".
     [[nodiscard]] net::tcp_listener listen(std::string_view host_and_port) const;
     /// weft::net::dial.
     [[nodiscard]] net::tcp_stream dial(std::string_view host_and_port) const;

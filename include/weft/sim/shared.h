@@ -6,9 +6,9 @@
 //     m.unlock();
 //     map.write([](auto& m) { m["a"] = 1; });  // one access
 //
-// A schedule in which two green threads access the value, one of them writes, and no operation on a
-// lock, channel or other object of weft orders the two, has a data race, even if the accesses came
-// one after the other. Order is taken from all operations on the same object, so races that only
+// A schedule has a data race if two green threads access the value, one of them writes, and no
+// operation on a lock, channel or other object of weft orders the two. They need not have come at
+// the same time. Order is taken from all operations on the same object, so races that only
 // the kind of operation allows (two receives, for example) may be missed. None is reported falsely,
 // as long as plain threads and std::atomic do not order accesses.
 //
@@ -60,7 +60,7 @@ public:
         return *this;
     }
 
-    // With the place of the assignment.
+    /// With the place of the assignment.
     struct assigned {
         template <std::convertible_to<T> U>
         assigned(U&& from, where in = where::current())  // NOLINT: as T itself
