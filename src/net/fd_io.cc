@@ -19,13 +19,10 @@ namespace {
 }
 
 // Only what the simulation does itself may wake its green threads.
-[[gnu::noinline, gnu::cold]] bool escapes_simulation(const poll_desc& d) noexcept {
-    simulation* s = controlling();
-    if (s == nullptr) return false;
+[[gnu::noinline, gnu::cold]] bool is_of_system(const poll_desc& d) noexcept {
     char what[80];
     std::snprintf(what, sizeof(what), "waits for descriptor %d, which belongs to the system", d.fd());
-    s->escapes(what);
-    return true;
+    return escapes_simulation(what);
 }
 
 }  // namespace
@@ -33,7 +30,7 @@ namespace {
 int add_to_poller_of_caller(poll_desc& d) noexcept {
     if (is_simulated_fd(d.fd())) [[unlikely]]
         return add_to_simulation(d);
-    if (simulates() && escapes_simulation(d)) [[unlikely]]
+    if (simulates() && is_of_system(d)) [[unlikely]]
         return EOPNOTSUPP;
     const M* m = current_g_m();
     return m != nullptr ? m->home->io.add(*m->home, d) : add_to_outside_poller(d);

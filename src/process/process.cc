@@ -14,6 +14,7 @@
 #include "os/process_calls.h"
 #include "process/child.h"
 #include "process/reaper.h"
+#include "sched/simulation.h"
 
 namespace weft {
 
@@ -145,6 +146,10 @@ process::process(const std::vector<std::string>& command, const process_options&
     ec.clear();
     if (mistake_in(command, options) != nullptr) {
         ec = std::make_error_code(std::errc::invalid_argument);
+        return;
+    }
+    if (detail::escapes_simulation("starts a process, which a simulation cannot control")) {
+        ec = std::make_error_code(std::errc::operation_not_supported);
         return;
     }
     detail::reap_known();

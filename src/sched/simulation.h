@@ -79,6 +79,14 @@ void end_simulation(simulation& sim) noexcept;
     return simulations.load(relaxed_hint) == 0 ? nullptr : controlling();
 }
 
+// Whether a simulation controls the caller. It fails then, because the caller does what: a verb and
+// its object.
+[[nodiscard]] inline bool escapes_simulation(const char* what) noexcept {
+    simulation* s = current_simulation();
+    if (s != nullptr) s->escapes(what);
+    return s != nullptr;
+}
+
 // The caller's G, on m, gives way to what the simulation chooses.
 void requeue(M* m) noexcept;
 

@@ -7,6 +7,7 @@
 #include <weft/signals.h>
 
 #include "os/caught_signals.h"
+#include "sched/simulation.h"
 #include "signals/subscribers.h"
 
 namespace weft::signals {
@@ -72,6 +73,8 @@ subscription notify(std::span<const int> which, std::size_t capacity) {
             "weft: signals::notify: with a capacity of 0, a signal that arrives while no thread waits would be lost; "
             "use 1 or more");
     }
+    if (detail::escapes_simulation("waits for signals, which a simulation cannot control"))
+        throw std::system_error(std::make_error_code(std::errc::operation_not_supported), "weft: signals::notify");
     auto subscriber = std::make_unique<signal_subscriber>(capacity, mask);
     throw_if(signal_source::the().add(*subscriber),
              "weft: signals::notify (close some descriptors, or raise the limit: ulimit -n)");

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <set>
 #include <stdexcept>
@@ -16,6 +17,8 @@
 #include <weft/net/tcp.h>
 #include <weft/net/udp.h>
 #include <weft/net/unix.h>
+#include <weft/process.h>
+#include <weft/signals.h>
 #include <weft/sim/network.h>
 #include <weft/sim/sim.h>
 #include <weft/weft.h>
@@ -471,6 +474,15 @@ TEST(SimulatedNetwork, RefusesWaitsForDescriptorsOfTheSystem) {
     });
     EXPECT_EQ(r.result, verdict::uncontrolled);
     EXPECT_NE(r.reason.find("waits for descriptor"), std::string::npos) << r.reason;
+}
+
+TEST(SimulatedNetwork, RefusesProcessesAndSignals) {
+    const sim::report p = sim::explore({.schedules = 1}, [] { static_cast<void>(run_process({"true"})); });
+    EXPECT_EQ(p.result, verdict::uncontrolled);
+    EXPECT_NE(p.reason.find("starts a process"), std::string::npos) << p.reason;
+    const sim::report s = sim::explore({.schedules = 1}, [] { const auto all = signals::notify({SIGUSR1}); });
+    EXPECT_EQ(s.result, verdict::uncontrolled);
+    EXPECT_NE(s.reason.find("waits for signals"), std::string::npos) << s.reason;
 }
 
 TEST(SimulatedNetwork, RefusesOptionsThatMeanNothing) {
