@@ -1,4 +1,4 @@
-// fd_calls.h: stand-in for models, which have no simulations.
+// fd_calls.h: stands in for src/netpoll/fd_calls.h: models are not simulated.
 #pragma once
 
 #include "os/fd_calls.h"

@@ -7,6 +7,8 @@
 
 namespace weft::detail {
 
+[[nodiscard]] inline bool escapes_simulation(const char* /*what*/) noexcept { return false; }
+
 [[nodiscard]] inline int64_t clock_ns() noexcept { return os::monotonic_ns(); }
 
 }  // namespace weft::detail
