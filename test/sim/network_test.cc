@@ -457,6 +457,16 @@ TEST(SimulatedNetwork, ACrashCancelsAndIsNoticedLate) {
     });
 }
 
+TEST(SimulatedNetwork, AFailureLeavesDeadlinesOnHostsBehind) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        const sim::network net;
+        net.add_host("srv").go([] { with_timeout(1h, [] { sleep_for(1min); }); });
+        sleep_for(1s);
+        throw std::runtime_error("failed");
+    });
+    EXPECT_EQ(r.result, verdict::failed) << r.text();
+}
+
 TEST(SimulatedNetwork, RefusesWaitsForDescriptorsOfTheSystem) {
     const sim::report r = sim::explore({.schedules = 10}, [] {
         int ends[2];
