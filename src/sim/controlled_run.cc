@@ -32,6 +32,10 @@ constexpr uint32_t the_clock = 0;
 
 }  // namespace
 
+controlled_run::~controlled_run() {
+    if (result_ != verdict::passed) network_.computers.abandon();
+}
+
 void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_steps) {
     chooser_ = by;
     replayed_ = replayed;

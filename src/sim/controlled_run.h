@@ -53,6 +53,10 @@ public:
     explicit controlled_run(const limits& within)
         : limits_(within), network_(*this), keeps_order_(detail::has_shared_values()) {}
 
+    controlled_run(const controlled_run&) = delete;
+    controlled_run& operator=(const controlled_run&) = delete;
+    ~controlled_run();
+
     // The next schedule is chosen by `by`, or, if that is nullptr, is `replayed`. keeps_steps: for
     // the text.
     void begin(chooser* by, const schedule* replayed, bool keeps_steps);

@@ -32,6 +32,10 @@ public:
     // Begins again, with "localhost".
     void clear();
 
+    // After a failed schedule: never destroys the contexts, because scopes and deadlines on the
+    // stacks of green threads that never run again refer to them.
+    void abandon();
+
     // nullopt: the name is taken.
     [[nodiscard]] std::optional<unsigned> add(std::string_view name);
 
