@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/error.h>
 #include <weft/go.h>
 
 #include "sched/schedule.h"
@@ -323,6 +324,10 @@ void controlled_run::failed(const G* g) noexcept {
     std::string reason = "an exception left green thread " + std::to_string(number_of(g)) + ": ";
     try {
         throw;
+    } catch (const weft::cancelled&) {
+        // That is how a green thread ends whose host has crashed.
+        if (hosts_of_[number_of(g)] != 0) return;
+        reason += "weft::cancelled";
     } catch (const std::exception& e) {
         reason += e.what();
     } catch (...) {

@@ -483,6 +483,16 @@ TEST(SimulatedNetwork, AFailureLeavesDeadlinesOnHostsBehind) {
     EXPECT_EQ(r.result, verdict::failed) << r.text();
 }
 
+TEST(SimulatedNetwork, ACancelledThatLeavesAGreenThreadOfACrashedHostIsNoFailure) {
+    passes([] {
+        const sim::network net;
+        const sim::host srv = net.add_host("srv");
+        srv.go([] { sleep_for(1h); });
+        sleep_for(1s);
+        srv.crash();
+    });
+}
+
 TEST(SimulatedNetwork, RefusesWaitsForDescriptorsOfTheSystem) {
     const sim::report r = sim::explore({.schedules = 10}, [] {
         int ends[2];
