@@ -42,7 +42,7 @@ inline bool matches_one(const char* pattern, const char* name) {
 inline bool matches_any(const std::string& patterns, const std::string& name) {
     std::size_t begin = 0;
     while (begin <= patterns.size()) {
-        const std::size_t end = std::min(patterns.find(':', begin), patterns.size());
+        const std::size_t end = (std::min)(patterns.find(':', begin), patterns.size());
         if (end != begin && matches_one(patterns.substr(begin, end - begin).c_str(), name.c_str())) return true;
         begin = end + 1;
     }

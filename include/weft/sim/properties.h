@@ -60,7 +60,14 @@ struct property_record {
 // Made when the program starts, for each place: where is a type that only the place has.
 template <typename Where>
 struct property_of {
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wglobal-constructors"
+#endif
     static inline property_record record{Where::kind(), Where::name(), Where::file(), Where::line()};
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 };
 
 // Counts. If the property is violated, the schedule has failed.
@@ -80,7 +87,7 @@ void note(property_record& r, bool holds) noexcept;
         };                                                                                  \
         if (::weft::detail::simulates())                                                    \
             ::weft::sim::detail::note(::weft::sim::detail::property_of<weft_place>::record, \
-                                      static_cast<bool>(condition));                        \
+                                      (condition) ? true : false);                          \
     } while (false)
 
 /// The condition holds each time, and the place is reached in some schedule.

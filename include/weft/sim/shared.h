@@ -109,7 +109,14 @@ private:
     }
 
     // Before main(), because what happens before the first access orders it, too.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wglobal-constructors"
+#endif
     static inline const bool noted = detail::note_shared_values();
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
     T value_{};
 };
