@@ -427,7 +427,7 @@ TEST(SimulatedNetwork, ACrashCancelsAndIsNoticedLate) {
                 try {
                     static_cast<void>(l.accept());
                 } catch (const std::system_error& e) {
-                    check(e.code() == std::errc::connection_aborted || e.code() == errc::closed, "another error");
+                    check(e.code() == std::errc::invalid_argument || e.code() == errc::closed, "another error");
                 }
             });
             up.set();
@@ -450,6 +450,31 @@ TEST(SimulatedNetwork, ACrashCancelsAndIsNoticedLate) {
         srv.restart();
         const auto d = net::tcp_stream::connect(srv.address().with_port(80), ec);
         check(ec == std::errc::connection_refused, "a restarted host has a listener");
+    });
+}
+
+TEST(SimulatedNetwork, ACrashEndsALoopThatAccepts) {
+    passes([] {
+        const sim::network net;
+        const sim::host srv = net.add_host("srv");
+        wait_group accepting;
+        event up;
+        accepting.add();
+        srv.go([&] {
+            net::tcp_listener l(endpoint("0.0.0.0:80"));
+            up.set();
+            std::error_code ec;
+            while (!ec) {
+                try {
+                    l.accept(ec).close();
+                } catch (const cancelled&) {}
+            }
+            check(ec == std::errc::invalid_argument, "another error");
+            accepting.done();
+        });
+        up.wait();
+        srv.crash();
+        accepting.wait();
     });
 }
 

@@ -60,8 +60,8 @@ public:
     void go(std::function<void()> f) const;
 
     /// Cuts it off and forgets its sockets, as a loss of power does. Its green threads are
-    /// cancelled, and fail with ECONNABORTED in calls on sockets. Peers notice nothing, until what
-    /// they send is not acknowledged for 15 minutes, or until restart().
+    /// cancelled, and fail with ECONNABORTED in calls on sockets (accept: EINVAL). Peers notice
+    /// nothing, until what they send is not acknowledged for 15 minutes, or until restart().
     void crash() const;
     /// It has no sockets then; peers of earlier ones get ECONNRESET once they send.
     void restart() const;
