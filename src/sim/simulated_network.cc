@@ -592,10 +592,7 @@ void simulated_network::request(
 void simulated_network::answer(
     uint64_t client, const flow_ptr& out, const flow_ptr& in, int error, int64_t since_ns, unsigned tries) {
     sock* c = with_serial(client);
-    if (c == nullptr || c->is != state::connecting) {
-        if (in && computers.reaches(in->to, in->from)) send_segment(out, {.bytes = {}, .resets = true});
-        return;
-    }
+    const bool is_awaited = c != nullptr && c->is == state::connecting;
     if (in && !arrives(in->from, in->to, options.loss)) {
         if (now_ns() - since_ns >= connect_patience_ns) {
             error = ETIMEDOUT;
@@ -604,6 +601,10 @@ void simulated_network::answer(
                        [this, client, out, in, since_ns, tries] { answer(client, out, in, 0, since_ns, tries + 1); });
             return;
         }
+    }
+    if (!is_awaited) {
+        if (error == 0 && in) send_segment(out, {.bytes = {}, .resets = true});
+        return;
     }
     c->error = error;
     c->is = error == 0 ? state::connected : state::fresh;
