@@ -44,14 +44,15 @@ private:
         }
     }
 
-    // Sets and gets a key of this client several times in one pipeline. Returns whether each GET
-    // has read what the SET before it wrote.
+    // Sets and gets a key of this round several times in one pipeline. Returns whether each GET has
+    // read what the SET before it wrote. The client's next round has another key, because the
+    // server may still execute the commands of a late round.
     bool run_round(std::size_t client, std::size_t round) {
-        const std::string key = "load:" + std::to_string(client);
-        const std::string value = key + ":" + std::to_string(round) + ":";
+        const std::string key = "load:" + std::to_string(client) + ":" + std::to_string(round);
+        const std::string value = key + ":";
         std::vector<command> commands;
         for (std::size_t i = 0; i < how_.depth; ++i) {
-            commands.push_back({"SET", key, value + std::to_string(i)});
+            commands.push_back({"SET", key, value + std::to_string(i), "EX", "60"});
             commands.push_back({"GET", key});
         }
         commands.push_back({"INCR", "load:rounds"});

@@ -61,7 +61,8 @@ public:
                 const limits& allowed)
         : client_(client), to_(to) {
         sending_.go([&, this] {
-            result_ = relay_body(client, buffer, p, to, s, allowed.stall_time);
+            result_ = relay_body(client, buffer, p, to, s, allowed.stall_time, is_stopped_);
+            client_failed_ = result_.how == relayed::source_failed && !is_stopped_;
             if (result_.how == relayed::source_failed)
                 to.next_layer().close();  // an incomplete request must not look complete
             // From now on the answer has a deadline. The green thread that reads it is already
@@ -87,20 +88,25 @@ public:
     // Aborts the transfer at any point. Neither connection can be used for anything else
     // afterwards.
     void stop() {
+        is_stopped_ = true;
         to_.next_layer().close();
         client_.next_layer().set_read_deadline(steady_clock::now());
         sending_.wait();
     }
 
-    // Valid after stop().
-    [[nodiscard]] const relay_result& result() const noexcept { return result_; }
+    // After stop(): why the client failed before it; nullopt if it did not.
+    [[nodiscard]] std::optional<error_code> failure_of_client() const {
+        return client_failed_ ? std::optional(result_.why) : std::nullopt;
+    }
 
 private:
     stream& client_;
     stream& to_;
     weft::wait_group sending_;
-    relay_result result_{relayed::all, {}};  // written by the sending green thread until it ends
+    relay_result result_{relayed::all, {}};  // written by the sending green thread until it ends, as the next one
+    bool client_failed_ = false;
     std::atomic<bool> has_sent_all_ = false;
+    std::atomic<bool> is_stopped_ = false;
 };
 
 exchange::exchange(stream& client,
@@ -179,12 +185,11 @@ bool exchange::talk(connected& to) {
         read_answer_header(to);
     } catch (const no_answer&) {
         sender.stop();
-        if (sender.result().how != relayed::source_failed) throw;
-        // The client has failed, not the back end.
-        const error_code why = sender.result().why;
-        if (why == boost::asio::error::timed_out)
+        const std::optional<error_code> why = sender.failure_of_client();
+        if (!why) throw;
+        if (*why == boost::asio::error::timed_out)
             throw refusal{http::status::request_timeout, "the body did not arrive in time"};
-        throw refusal{http::status::bad_request, "the body is invalid: " + why.message()};
+        throw refusal{http::status::bad_request, "the body is invalid: " + why->message()};
     }
     return pass_answer_on(to, &sender);
 }

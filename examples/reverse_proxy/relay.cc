@@ -26,7 +26,8 @@ relay_result relay_message(stream& from,
                            http::parser<is_request, http::buffer_body>& p,
                            stream& to,
                            http::serializer<is_request, http::buffer_body>& s,
-                           milliseconds stall_time) {
+                           milliseconds stall_time,
+                           const std::atomic<bool>& is_stopped) {
     std::vector<char> piece(relayed_at_a_time);
     http::buffer_body::value_type& body = p.get().body();
     error_code ec;
@@ -35,6 +36,7 @@ relay_result relay_message(stream& from,
         body.size = piece.size();
         if (!p.is_done()) {
             from.next_layer().set_read_deadline(steady_clock::now() + stall_time);
+            if (is_stopped) from.next_layer().set_read_deadline(steady_clock::now());
             http::read_some(from, buffer, p, ec);
             if (ec && ec != http::error::need_buffer) return {relayed::source_failed, ec};
         }
@@ -108,8 +110,9 @@ relay_result relay_body(stream& from,
                         request_parser& p,
                         stream& to,
                         http::request_serializer<http::buffer_body>& s,
-                        milliseconds stall_time) {
-    return relay_message<true>(from, buffer, p, to, s, stall_time);
+                        milliseconds stall_time,
+                        const std::atomic<bool>& is_stopped) {
+    return relay_message<true>(from, buffer, p, to, s, stall_time, is_stopped);
 }
 
 relay_result relay_body(stream& from,
@@ -118,7 +121,8 @@ relay_result relay_body(stream& from,
                         stream& to,
                         http::response_serializer<http::buffer_body>& s,
                         milliseconds stall_time) {
-    return relay_message<false>(from, buffer, p, to, s, stall_time);
+    static constexpr std::atomic<bool> never = false;
+    return relay_message<false>(from, buffer, p, to, s, stall_time, never);
 }
 
 void relay_both_ways(

@@ -27,13 +27,15 @@ struct relay_result {
 };
 
 // Relays the body of a message whose header was read by p and written by s. buffer holds what was
-// read from `from` beyond the parsed part.
+// read from `from` beyond the parsed part. To stop it, set is_stopped, and then the read deadline
+// of `from` to now.
 relay_result relay_body(stream& from,
                         boost::beast::flat_buffer& buffer,
                         request_parser& p,
                         stream& to,
                         http::request_serializer<http::buffer_body>& s,
-                        std::chrono::milliseconds stall_time);
+                        std::chrono::milliseconds stall_time,
+                        const std::atomic<bool>& is_stopped);
 relay_result relay_body(stream& from,
                         boost::beast::flat_buffer& buffer,
                         answer_parser& p,

@@ -82,14 +82,23 @@ private:
 
 std::size_t serve(const options& how) {
     backends all(how);
-    clients known(how.allowed.connections);
-    const surroundings s{how.allowed, all, known};
-
     weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});
     tcp_listener listener(how.listen);
     std::printf("reverse_proxy: %s for %zu back ends\n", listener.local_endpoint().to_string().c_str(), all.size());
     std::fflush(stdout);
+    const auto wait_for_end = [&] {
+        static_cast<void>(told_to_end.recv());
+        told_to_end.stop();  // a second signal ends the process at once
+    };
+    return serve_until(wait_for_end, listener, all, how);
+}
 
+std::size_t serve_until(const std::function<void()>& wait_for_end,
+                        tcp_listener& listener,
+                        backends& all,
+                        const options& how) {
+    clients known(how.allowed.connections);
+    const surroundings s{how.allowed, all, known};
     std::size_t cut_off = 0;
     weft::scope([&](weft::task_scope& lookers) {
         for (std::size_t i = 0; i < all.size(); ++i) lookers.go([&, i] { look_after(all[i], how.health); });
@@ -97,8 +106,7 @@ std::size_t serve(const options& how) {
         weft::wait_group accepted;
         accepted.go([&] { accepting.run(listener); });
 
-        static_cast<void>(told_to_end.recv());
-        told_to_end.stop();  // a second signal ends the process at once
+        wait_for_end();
         listener.close();
         accepted.wait();
         cut_off = known.end_all(how.allowed.grace);

@@ -78,24 +78,29 @@ private:
 }  // namespace
 
 void serve(const options& how) {
-    rooms all_rooms;
-    visitors all(how.allowed.connections);
-    const surroundings s{how.allowed, all_rooms, all};
-
     weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});
     tcp_listener listener(how.listen);
     std::printf("websocket_chat: http://%s/\n", listener.local_endpoint().to_string().c_str());
     std::fflush(stdout);
+    const auto wait_for_end = [&] {
+        static_cast<void>(told_to_end.recv());
+        told_to_end.stop();  // a second signal ends the process at once
+    };
+    serve_until(wait_for_end, listener, how.allowed);
+}
 
+void serve_until(const std::function<void()>& wait_for_end, tcp_listener& listener, const limits& allowed) {
+    rooms all_rooms;
+    visitors all(allowed.connections);
+    const surroundings s{allowed, all_rooms, all};
     acceptor accepting(s);
     weft::wait_group accepted;
     accepted.go([&] { accepting.run(listener); });
 
-    static_cast<void>(told_to_end.recv());
-    told_to_end.stop();  // a second signal ends the process at once
+    wait_for_end();
     listener.close();
     accepted.wait();
-    all.end_all(how.allowed.close_time);
+    all.end_all(allowed.close_time);
     accepting.wait();
 }
 

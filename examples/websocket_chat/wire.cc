@@ -17,7 +17,7 @@ bool wire::send(std::span<const frame> frames) {
     std::vector<weft::net::const_buffer> pieces;
     pieces.reserve(frames.size());
     for (const frame& f : frames) pieces.emplace_back(*f);
-    socket().set_write_deadline(std::chrono::steady_clock::now() + allowed_.write_time);
+    limit_write();
     std::error_code ec;
     socket().writev_all(pieces, ec);
     return !ec;
@@ -39,10 +39,14 @@ void wire::say_goodbye(uint16_t code, std::string_view why) {
 }
 
 void wire::set_read_deadline(std::chrono::steady_clock::time_point when) {
-    using std::chrono::steady_clock;
-    const auto end_by = [this] { return steady_clock::time_point(steady_clock::duration(end_by_)); };
     socket().set_read_deadline(std::min(when, end_by()));
     if (end_by() < when) socket().set_read_deadline(end_by());  // say_goodbye() may have set end_by_ just now
+}
+
+void wire::limit_write() {
+    const auto when = std::chrono::steady_clock::now() + allowed_.write_time;
+    socket().set_write_deadline(std::min(when, end_by()));
+    if (end_by() < when) socket().set_write_deadline(end_by());  // as above
 }
 
 }  // namespace websocket_chat

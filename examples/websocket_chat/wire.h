@@ -74,7 +74,7 @@ public:
             if (is_closed_) return boost::asio::buffer_size(from);  // I1
             is_closed_ = begins_close_frame(first_byte(from));
         }
-        socket().set_write_deadline(std::chrono::steady_clock::now() + allowed_.write_time);
+        limit_write();
         return below_.write_some(from, ec);
     }
 
@@ -130,6 +130,13 @@ private:
             if (b.size() != 0) return *static_cast<const unsigned char*>(b.data());
         }
         return 0;
+    }
+
+    // Sets the deadline of the next write. After say_goodbye() the earlier of the two applies.
+    void limit_write();
+
+    std::chrono::steady_clock::time_point end_by() const {
+        return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(end_by_));
     }
 
     below below_;

@@ -1,0 +1,42 @@
+// short_run.h: how much the simulations of example programs do in a usual test run.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include <weft/sim/sim.h>
+
+namespace weft::sim {
+
+// Ends after 1.5 s, unless WEFT_SIM_SCHEDULES says how many schedules to run.
+inline options short_run() {
+    options o;
+    if (std::getenv("WEFT_SIM_SCHEDULES") == nullptr) o.budget = std::chrono::milliseconds(1'500);
+    return o;
+}
+
+// Drops what the program prints to stderr, such as each failure of a connection.
+class without_stderr {
+public:
+    without_stderr() : kept_(::dup(2)) {
+        const int none = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+        ::dup2(none, 2);
+        ::close(none);
+    }
+
+    without_stderr(const without_stderr&) = delete;
+    without_stderr& operator=(const without_stderr&) = delete;
+
+    ~without_stderr() {
+        ::dup2(kept_, 2);
+        ::close(kept_);
+    }
+
+private:
+    const int kept_;
+};
+
+}  // namespace weft::sim
