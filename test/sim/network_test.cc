@@ -353,29 +353,6 @@ TEST(SimulatedNetwork, AConnectionThroughAPartitionTimesOut) {
     });
 }
 
-TEST(SimulatedNetwork, AConnectionThatItsClientGaveUpIsReset) {
-    passes_in_time([] {
-        const sim::network net({.latency = 10ms});
-        net::tcp_listener l = net.listen("srv:80");
-        wait_group connecting;
-        connecting.go([&] {
-            try {
-                with_timeout(1s, [&] { return net.dial("srv:80"); });
-                check(false, "connected");
-            } catch (const timed_out&) {}
-        });
-        net::tcp_stream s = l.accept();
-        net.partition(net.local(), net.find("srv"));
-        connecting.wait();
-        sleep_for(10s);
-        net.heal();
-        char byte = 0;
-        std::error_code ec;
-        static_cast<void>(s.read_some({&byte, 1}, ec));
-        check(ec == std::errc::connection_reset, "no reset");
-    });
-}
-
 TEST(SimulatedNetwork, DatagramsAreLostDoubledAndOvertaken) {
     std::set<std::string> orders;
     passes_in_time(
