@@ -4,8 +4,8 @@
 #include <weft/detail/fd_handle.h>
 
 #include "base/assert.h"
-#include "netpoll/poll_desc.h"
 #include "netpoll/fd_calls.h"
+#include "netpoll/poll_desc.h"
 
 namespace weft::detail {
 

@@ -12,8 +12,8 @@
 
 #include "net/fd_io.h"
 #include "net/report.h"
-#include "netpoll/poll_desc.h"
 #include "netpoll/fd_calls.h"
+#include "netpoll/poll_desc.h"
 #include "os/sockets.h"
 
 namespace weft {
