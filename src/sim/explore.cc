@@ -350,7 +350,10 @@ void exploration::compare(const outcome& first, const outcome& second, report& r
         const std::string other = text(second, i, of_second);
         if (one == other) continue;
         r.result = verdict::unrepeatable;
-        r.reason = "step " + std::to_string(i + 1) + " of the first run: " + one + "; of the second: " + other;
+        r.reason = "step " + std::to_string(i + 1) + " of the first run: ";
+        r.reason += one;
+        r.reason += "; of the second: ";
+        r.reason += other;
         r.schedule = to_text(first.taken);
         r.choices = first.taken.size();
         r.steps_text = text_of(first);
