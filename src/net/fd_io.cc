@@ -13,7 +13,9 @@ namespace weft::detail {
 
 namespace {
 
+// Its waiters are green threads of the simulation.
 [[gnu::noinline, gnu::cold]] int add_to_simulation(poll_desc& d) noexcept {
+    if (controlling() == nullptr) return EOPNOTSUPP;
     simulated_fds* all = simulated_fds_of(d.fd());
     return all == nullptr ? EBADF : d.add_to(*all);
 }

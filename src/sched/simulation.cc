@@ -1,8 +1,6 @@
 // simulation.cc: see simulation.h.
 #include "sched/simulation.h"
 
-#include <utility>
-
 #include <weft/detail/wait.h>
 
 #include "base/assert.h"
@@ -61,12 +59,17 @@ uint32_t fire_simulated(M* m) noexcept {
 void ready_simulated(M* m, waiter* chain) noexcept {
     const bool on_g0 = current_g_m() == nullptr;
     while (chain != nullptr) {
-        waiter* w = std::exchange(chain, chain->next);
-        if (on_g0 && w->g != nullptr) {
-            ready_g_last(m, w->g, m->p->now_ns);
-        } else {
-            ready(*w);
+        G* g = chain->g;
+        chain = chain->next;
+        if (on_g0) {
+            ready_g_last(m, g, m->p->now_ns);
+            continue;
         }
+        const bool has_p = enter(m);
+        WEFT_ASSERT(has_p);  // S1
+        g->since_ns = m->p->now_ns;
+        ready_g_inside(m, g);
+        leave(m);
     }
 }
 

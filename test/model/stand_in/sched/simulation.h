@@ -7,6 +7,10 @@
 
 namespace weft::detail {
 
+class simulation;
+
+[[nodiscard]] inline simulation* controlling() noexcept { return nullptr; }
+
 [[nodiscard]] inline bool escapes_simulation(const char* /*what*/) noexcept { return false; }
 
 [[nodiscard]] inline int64_t clock_ns() noexcept { return os::monotonic_ns(); }
