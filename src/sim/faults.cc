@@ -70,6 +70,10 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
     const auto moment = [&](uint32_t step) { return how.span * step / time_steps; };
     const auto one_of = [](std::size_t n) { return choose(static_cast<uint32_t>(n)); };
     fault_plan plan;
+    const auto add = [&plan](fault f) {
+        const auto is_before = [](const fault& a, const fault& b) { return a.at < b.at; };
+        plan.insert(std::upper_bound(plan.begin(), plan.end(), f, is_before), std::move(f));
+    };
     std::vector<std::pair<uint32_t, uint32_t>> down(hosts.size());  // when each host is, in steps
     for (unsigned i = 0; i < how.most && !kinds.empty(); ++i) {
         const uint32_t kind = one_of(kinds.size() + 1);
@@ -83,16 +87,15 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
                 down[static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), f.host) - hosts.begin())];
             if (interval.second != 0) continue;
             interval = {begin, end};
-            plan.push_back({moment(end), fault_kind::restart, f.host, {}});
+            add({moment(end), fault_kind::restart, f.host, {}});
         } else {
             std::size_t other = one_of(hosts.size() - 1);
             if (hosts[other] == f.host) other = hosts.size() - 1;
             f.other = hosts[other];
-            plan.push_back({moment(end), fault_kind::heal, {}, {}});
+            add({moment(end), fault_kind::heal, {}, {}});
         }
-        plan.push_back(std::move(f));
+        add(std::move(f));
     }
-    std::stable_sort(plan.begin(), plan.end(), [](const fault& a, const fault& b) { return a.at < b.at; });
     return plan;
 }
 

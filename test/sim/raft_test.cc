@@ -25,6 +25,7 @@
 #include "../../examples/raft/client.h"
 #include "../../examples/raft/node.h"
 #include "linearizable.h"
+#include "support/scale.h"
 
 namespace raft {
 namespace {
@@ -281,7 +282,7 @@ sim::report explore(const plan& p, uint64_t schedules, milliseconds* simulated =
 
 // What a simulation costs: it prints the rates.
 TEST(Raft, AMinuteTakesMilliseconds) {
-    constexpr unsigned schedules = 20;
+    const auto schedules = static_cast<unsigned>(weft::test::scaled(20));
     milliseconds simulated{0};
     const clock::time_point begin = clock::now();
     const sim::report r = explore({.disturbed = 60s}, schedules, &simulated);
@@ -294,18 +295,19 @@ TEST(Raft, AMinuteTakesMilliseconds) {
 }
 
 TEST(Raft, ThreeNodesKeepTheirPromises) {
-    const sim::report r = explore({}, 100);
+    const sim::report r = explore({}, static_cast<unsigned>(weft::test::scaled(100)));
     EXPECT_EQ(r.result, sim::verdict::passed) << r.text();
 }
 
 TEST(Raft, FiveNodesKeepTheirPromises) {
-    const sim::report r = explore({.nodes = 5}, 50);
+    const sim::report r = explore({.nodes = 5}, static_cast<unsigned>(weft::test::scaled(50)));
     EXPECT_EQ(r.result, sim::verdict::passed) << r.text();
 }
 
 // ---- Nodes that break one rule.
 
 void is_found(const plan& p, uint64_t schedules) {
+    if (weft::test::scale() > 1) GTEST_SKIP() << "takes minutes here";
     const sim::report r = explore(p, schedules);
     EXPECT_EQ(r.result, sim::verdict::failed) << r.text();
     std::printf("found in schedule %llu: %s\n", static_cast<unsigned long long>(r.schedules), r.reason.c_str());
