@@ -230,7 +230,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             continue;
         }
         if (s.simulated != nullptr) [[unlikely]]
-            return s.simulated->next(m);
+            return s.simulated->next();
         if (!m->spinning) move_as_told(m);  // while it spins, no other M is woken
         if (!std::exchange(knows_time, false)) p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_due(m, p->timers, p->now_ns);

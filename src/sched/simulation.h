@@ -8,7 +8,7 @@
 // Protocol, all on the one M:
 //
 //      a G becomes runnable          push(g)            from push_apart, by special::shuffled
-//      g0 needs a G                  next(m)
+//      g0 needs a G                  next()
 //      an operation begins           replaces(...)      true: the G yields, and next() is asked
 //      a draw (select, ties)         choose(n)
 //      the time is asked             now_ns
@@ -51,7 +51,7 @@ public:
     simulation& operator=(const simulation&) = delete;
 
     virtual void push(G* g) noexcept = 0;
-    [[nodiscard]] virtual G* next(M* m) noexcept = 0;
+    [[nodiscard]] virtual G* next() noexcept = 0;
     // g, which runs, is about to begin an operation.
     [[nodiscard]] virtual bool replaces(G* g, operation what, const void* object) noexcept = 0;
     // A number below n, n > 1. Not for the driver.

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <ctime>
 
-#include <weft/detail/step.h>
-
 #include "sim/controlled_run.h"
 
 namespace weft::sim {
@@ -22,10 +20,8 @@ constexpr int64_t second_ns = 1'000'000'000;
 
 // False: the caller is not in a simulation.
 bool simulated_time(timespec& t) noexcept {
-    if (!weft::detail::simulates()) [[likely]]
-        return false;
-    const auto* run = static_cast<const controlled_run*>(weft::detail::controlling());
-    if (run == nullptr || run->is_driving()) return false;
+    const controlled_run* run = controlled_run::of_caller();
+    if (run == nullptr) return false;
     t.tv_sec = static_cast<time_t>(run->now_ns / second_ns);
     t.tv_nsec = static_cast<long>(run->now_ns % second_ns);
     return true;

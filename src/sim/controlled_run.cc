@@ -18,7 +18,6 @@ namespace weft::sim {
 namespace {
 
 using weft::detail::G;
-using weft::detail::M;
 using weft::detail::operation;
 
 // What a lone green thread that yields in a loop sees of time.
@@ -239,6 +238,11 @@ void controlled_run::place_on_host(G& g, uint32_t number) {
     }
 }
 
+controlled_run* controlled_run::of_caller() noexcept {
+    auto* run = static_cast<controlled_run*>(weft::detail::current_simulation());  // the only kind
+    return run == nullptr || run->is_driving() ? nullptr : run;
+}
+
 bool controlled_run::is_driving() const noexcept { return only_m->g == driver_; }
 
 unsigned controlled_run::host_of_caller() const noexcept {
@@ -281,7 +285,7 @@ G* controlled_run::pick_waiting() {
     }
 }
 
-G* controlled_run::next(M* /*m*/) noexcept {
+G* controlled_run::next() noexcept {
     if (result_ != verdict::passed) return driver_;
     make_due_happen();
     G* g = std::exchange(picked_, nullptr);
@@ -326,7 +330,8 @@ void controlled_run::failed(const G* g) noexcept {
         throw;
     } catch (const weft::cancelled&) {
         // That is how a green thread ends whose host has crashed.
-        if (hosts_of_[number_of(g)] != 0) return;
+        const bool has_crashed = (g->traits & weft::detail::trait::ambient) != 0 && g->ambient->requested();
+        if (has_crashed) return;
         reason += "weft::cancelled";
     } catch (const std::exception& e) {
         reason += e.what();

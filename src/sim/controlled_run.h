@@ -81,7 +81,7 @@ public:
     void fail(verdict why, std::string reason);
 
     void push(weft::detail::G* g) noexcept override;
-    weft::detail::G* next(weft::detail::M* m) noexcept override;
+    weft::detail::G* next() noexcept override;
     bool replaces(weft::detail::G* g, weft::detail::operation what, const void* object) noexcept override;
     uint32_t choose(uint32_t n) noexcept override;
     void failed(const weft::detail::G* g) noexcept override;
@@ -101,8 +101,8 @@ public:
 
     [[nodiscard]] simulated_network& network() noexcept { return network_; }
 
-    // Whether the caller is not one of the test's green threads.
-    [[nodiscard]] bool is_driving() const noexcept;
+    // The one that runs the calling green thread; nullptr: the caller is no green thread of a test.
+    [[nodiscard]] static controlled_run* of_caller() noexcept;
 
     // Where the running green thread is.
     [[nodiscard]] unsigned host_of_caller() const noexcept;
@@ -142,6 +142,7 @@ private:
     [[nodiscard]] bool count_step() noexcept;
     uint32_t replayed_option(uint32_t n) noexcept;
     void note_option(uint32_t option);
+    [[nodiscard]] bool is_driving() const noexcept;
     [[nodiscard]] int64_t next_event_ns() const noexcept;
     void make_due_happen();
     void place_on_host(weft::detail::G& g, uint32_t number);

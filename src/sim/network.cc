@@ -16,7 +16,7 @@ namespace weft::sim {
 namespace {
 
 controlled_run& current() {
-    auto* run = dynamic_cast<controlled_run*>(weft::detail::current_simulation());
+    auto* run = controlled_run::of_caller();
     if (run == nullptr) {
         weft::detail::fatal(
             "weft::sim::network was used outside of a simulation; use it in the function that explore() or run() runs");
@@ -48,11 +48,13 @@ void host::go(std::function<void()> f) const {
 
 void host::crash() const {
     if (number_ == 0) refuse("\"localhost\" cannot crash, because the test runs there; add a host for what crashes");
+    if (!is_up()) return;
     current().note(name() + " crashes");
     current().network().crash(number_);
 }
 
 void host::restart() const {
+    if (is_up()) refuse("the host \"" + name() + "\" is up; only one that has crashed can restart");
     current().note(name() + " restarts");
     current().network().restart(number_);
 }

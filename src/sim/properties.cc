@@ -45,7 +45,7 @@ property_record::property_record(property_kind of_kind,
 void note(property_record& r, bool holds) noexcept {
     (holds ? r.held : r.failed).fetch_add(1, weft::detail::relaxed);  // relaxed: a count
     if (holds || may_fail(r.kind)) return;
-    auto* run = static_cast<controlled_run*>(weft::detail::controlling());
+    auto* run = controlled_run::of_caller();
     if (run == nullptr) return;
     run->fail(verdict::failed, std::string(r.kind == property_kind::unreachable ? "reached: " : "does not hold: ") +
                                    r.name + " (" + r.file + ":" + std::to_string(r.line) + ")");

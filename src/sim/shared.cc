@@ -9,11 +9,6 @@ namespace {
 
 constinit weft::detail::atomic<bool> noted{false};
 
-controlled_run* run_of_caller() noexcept {
-    auto* run = static_cast<controlled_run*>(weft::detail::controlling());
-    return run == nullptr || run->is_driving() ? nullptr : run;
-}
-
 }  // namespace
 
 bool has_shared_values() noexcept { return noted.load(weft::detail::relaxed); }  // relaxed: set before main()
@@ -26,11 +21,11 @@ bool note_shared_values() noexcept {
 void access(const void* value, bool writes, const std::source_location& where) noexcept {
     using weft::detail::operation;
     weft::detail::take_step(writes ? operation::value_write : operation::value_read, value);
-    if (controlled_run* run = run_of_caller()) run->access(value, writes, where);
+    if (controlled_run* run = controlled_run::of_caller()) run->access(value, writes, where);
 }
 
 void forget_value(const void* value) noexcept {
-    if (controlled_run* run = run_of_caller()) run->forget_value(value);
+    if (controlled_run* run = controlled_run::of_caller()) run->forget_value(value);
 }
 
 }  // namespace weft::sim::detail

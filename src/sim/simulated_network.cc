@@ -92,15 +92,22 @@ simulated_network::sock* simulated_network::new_sock(int family, int type, unsig
 int simulated_network::make(int family, int type) noexcept {
     if (family != AF_INET && family != AF_INET6 && family != AF_UNIX) return -EAFNOSUPPORT;
     if (type != SOCK_STREAM && type != SOCK_DGRAM) return -EPROTONOSUPPORT;
-    const sock* s = new_sock(family, type, run_.host_of_caller());
+    const unsigned host = run_.host_of_caller();
+    if (!computers.is_up(host)) return -ENETDOWN;
+    const sock* s = new_sock(family, type, host);
     return s == nullptr ? -EMFILE : s->fd;
 }
 
 int simulated_network::make_pair(int type, int (&fds)[2]) noexcept {
     const unsigned host = run_.host_of_caller();
+    if (!computers.is_up(host)) return -ENETDOWN;
     sock* a = new_sock(AF_UNIX, type, host);
-    sock* b = a == nullptr ? nullptr : new_sock(AF_UNIX, type, host);
-    if (b == nullptr) return -EMFILE;
+    if (a == nullptr) return -EMFILE;
+    sock* b = new_sock(AF_UNIX, type, host);
+    if (b == nullptr) {
+        close(a->fd);
+        return -EMFILE;
+    }
     a->is = b->is = state::connected;
     auto [there, back] = new_stream(host, host, true);
     there->writer = back->reader = a->serial;
@@ -181,8 +188,7 @@ int simulated_network::option(int fd, int level, int option, int& value) noexcep
 int simulated_network::set_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
     sock* s = of(fd);
     if (s == nullptr) return -EBADF;
-    if (level != SOL_SOCKET && option != TCP_NODELAY && option != IPV6_V6ONLY && size != sizeof(int))
-        return -ENOPROTOOPT;  // groups of multicast
+    if (size != sizeof(int)) return -ENOPROTOOPT;  // groups of multicast
     if (level == SOL_SOCKET && option == SO_REUSEPORT) {
         int on = 0;
         std::memcpy(&on, value, std::min<std::size_t>(size, sizeof(on)));

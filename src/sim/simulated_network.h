@@ -20,7 +20,7 @@
 // Rejected: Packets at the level of IP. Sequence numbers and acknowledgements would be simulated,
 //           but no program can see them.
 //
-// Invariants: N1  A flow with segments on their way has exactly one event.
+// Invariants: N1  A flow has at most one event, and has one while segments are on their way.
 //             N2  Each change that could let a call succeed after it has returned EAGAIN reports an
 //                 edge, if the descriptor is watched.
 //             N3  Events find their sockets by serial number, because descriptors are reused.
@@ -137,9 +137,10 @@ private:
         bool ended = false;    // and the reader has been told
         bool is_reset = false;
         bool writer_waits = false;
-        int64_t free_ns = 0;     // when the next segment may leave, by bytes_per_second
-        int64_t last_ns = 0;     // when the last one arrives
-        int64_t failing_ns = 0;  // since then the first segment has been lost; 0: it has not
+        bool is_scheduled = false;  // an event will try the first segment
+        int64_t free_ns = 0;        // when the next segment may leave, by bytes_per_second
+        int64_t last_ns = 0;        // when the last one arrives
+        int64_t failing_ns = 0;     // since then the first segment has been lost; 0: it has not
         unsigned losses = 0;
 
         [[nodiscard]] std::size_t available() const noexcept { return unread.size() - read; }
@@ -197,6 +198,7 @@ private:
     [[nodiscard]] bool happens(double part);
     [[nodiscard]] bool arrives(unsigned from, unsigned to, double loss);
     void send_segment(const flow_ptr& f, segment s);
+    void schedule(const flow_ptr& f, int64_t due_ns);
     void try_first(const flow_ptr& f);
     void take(const flow_ptr& f, segment& s);
     [[nodiscard]] bool enqueue(const flow_ptr& f, const flow_ptr& back);

@@ -80,11 +80,17 @@ void simulated_network::send_segment(const flow_ptr& f, segment s) {
     s.due_ns = std::max(leaves_ns + delay(), f->last_ns);
     f->last_ns = s.due_ns;
     f->on_way.push_back(std::move(s));
-    if (f->on_way.size() == 1) events.add(f->on_way.front().due_ns, [this, f] { try_first(f); });
+    schedule(f, f->on_way.front().due_ns);
+}
+
+void simulated_network::schedule(const flow_ptr& f, int64_t due_ns) {
+    if (std::exchange(f->is_scheduled, true)) return;
+    events.add(std::max(now_ns(), due_ns), [this, f] { try_first(f); });
 }
 
 // The first segment of f reaches its end, or is lost on the way.
 void simulated_network::try_first(const flow_ptr& f) {
+    f->is_scheduled = false;
     if (f->on_way.empty()) return;  // the stream has been reset
     if (!arrives(f->from, f->to, options.loss)) {
         if (f->failing_ns == 0) f->failing_ns = now_ns();
@@ -93,7 +99,7 @@ void simulated_network::try_first(const flow_ptr& f) {
             if (sock* s = with_serial(f->writer)) break_stream(*s, ETIMEDOUT);
             return;
         }
-        events.add(now_ns() + pause_after(f->losses++, first_pause_ns), [this, f] { try_first(f); });
+        schedule(f, now_ns() + pause_after(f->losses++, first_pause_ns));
         return;
     }
     f->failing_ns = 0;
@@ -104,15 +110,13 @@ void simulated_network::try_first(const flow_ptr& f) {
         segment first{.bytes = s.bytes.substr(0, at)};
         s.bytes.erase(0, at);
         take(f, first);
-        events.add(now_ns() + split_ns, [this, f] { try_first(f); });
+        schedule(f, now_ns() + split_ns);
         return;
     }
     segment whole = std::move(s);
     f->on_way.pop_front();
-    const bool more = !f->on_way.empty();
     take(f, whole);
-    if (more && !f->on_way.empty())
-        events.add(std::max(now_ns(), f->on_way.front().due_ns), [this, f] { try_first(f); });
+    if (!f->on_way.empty()) schedule(f, f->on_way.front().due_ns);
 }
 
 // s has arrived.

@@ -58,7 +58,7 @@ TEST(FaultPlan, HappensAtItsTimes) {
 TEST(FaultPlan, IsRefusedBeforeAnythingHappens) {
     const sim::report r = sim::explore({.schedules = 1}, [] {
         try {
-            sim::run_faults({{1s, fault_kind::crash, "nobody", {}}});
+            sim::run_faults({{1s, fault_kind::crash, "missing", {}}});
             check(false, "accepted");
         } catch (const std::invalid_argument&) {}
     });

@@ -189,7 +189,8 @@ TEST(SimulatedNetwork, FindsHostsByName) {
         check(net::resolve("srv:80") == std::vector{srv.address().with_port(80)}, "another address");
         check(net::resolve("localhost:80") == std::vector{endpoint::loopback(80)}, "another address of localhost");
         std::error_code ec;
-        check(net::resolve("nobody:80", ec).empty() && ec == net::resolve_errc::not_found, "a host that is not there");
+        check(net::resolve("missing:80", ec).empty() && ec == net::resolve_errc::not_found,
+              "found a host that does not exist");
     });
 }
 
@@ -382,7 +383,7 @@ TEST(SimulatedNetwork, DatagramsAreLostDoubledAndOvertaken) {
     EXPECT_GT(orders.size(), 50U);
 }
 
-TEST(SimulatedNetwork, AConnectedDatagramSocketHearsThatNobodyListens) {
+TEST(SimulatedNetwork, AConnectedDatagramSocketHearsThatNothingListens) {
     passes([] {
         net::udp_socket s = net::udp_socket::connected_to(endpoint::loopback(53));
         char byte = 0;
@@ -414,7 +415,7 @@ TEST(SimulatedNetwork, HasUnixSockets) {
         a.send(std::string_view("two"));
         check(b.receive(bytes).size == 3 && bytes[0] == 'o', "not in order");
         std::error_code ec;
-        const auto nobody = net::unix_stream::connect(net::unix_address("@nobody"), ec);
+        const auto missing = net::unix_stream::connect(net::unix_address("@missing"), ec);
         check(ec == std::errc::no_such_file_or_directory, "another error");
     });
 }
@@ -488,6 +489,58 @@ TEST(SimulatedNetwork, ACancelledThatLeavesAGreenThreadOfACrashedHostIsNoFailure
         const sim::network net;
         const sim::host srv = net.add_host("srv");
         srv.go([] { sleep_for(1h); });
+        sleep_for(1s);
+        srv.crash();
+    });
+}
+
+TEST(SimulatedNetwork, ACancelledThatLeavesAnotherGreenThreadIsAFailure) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        const sim::network net;
+        net.add_host("srv").go([] { throw cancelled(); });
+        sleep_for(1s);
+    });
+    EXPECT_EQ(r.result, verdict::failed) << r.text();
+}
+
+TEST(SimulatedNetwork, OnlyACrashedHostRestarts) {
+    passes(
+        [] {
+            const sim::network net;
+            const sim::host srv = net.add_host("srv");
+            const auto refuses = [](const sim::host& h) {
+                try {
+                    h.restart();
+                    return false;
+                } catch (const std::invalid_argument&) {
+                    return true;
+                }
+            };
+            check(refuses(srv) && refuses(net.local()), "a host that is up restarts");
+            srv.crash();
+            srv.crash();
+            srv.restart();
+            check(srv.is_up() && refuses(srv), "it restarts twice");
+        },
+        1);
+}
+
+TEST(SimulatedNetwork, AHostThatIsDownHasNoNewSockets) {
+    passes([] {
+        const sim::network net;
+        const sim::host srv = net.add_host("srv");
+        srv.go([] {
+            try {
+                sleep_for(1h);
+            } catch (const cancelled&) {
+                try {
+                    const net::tcp_listener l(endpoint("0.0.0.0:80"));
+                    check(false, "it listens");
+                } catch (const std::system_error& e) {
+                    check(e.code() == std::errc::network_down, "another error");
+                }
+            }
+        });
         sleep_for(1s);
         srv.crash();
     });

@@ -12,7 +12,6 @@
 // See: docs/sim.md
 #pragma once
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -30,31 +29,6 @@
 namespace weft::sim {
 
 namespace detail {
-
-// A filter of GoogleTest: patterns with * and ?, separated by colons; after a minus those to leave
-// out.
-inline bool matches_one(const char* pattern, const char* name) {
-    if (*pattern == '\0') return *name == '\0';
-    if (*pattern == '*') return matches_one(pattern + 1, name) || (*name != '\0' && matches_one(pattern, name + 1));
-    return *name != '\0' && (*pattern == '?' || *pattern == *name) && matches_one(pattern + 1, name + 1);
-}
-
-inline bool matches_any(const std::string& patterns, const std::string& name) {
-    std::size_t begin = 0;
-    while (begin <= patterns.size()) {
-        const std::size_t end = (std::min)(patterns.find(':', begin), patterns.size());
-        if (end != begin && matches_one(patterns.substr(begin, end - begin).c_str(), name.c_str())) return true;
-        begin = end + 1;
-    }
-    return false;
-}
-
-inline bool matches(const std::string& filter, const std::string& name) {
-    const std::size_t minus = filter.find('-');
-    const std::string wanted = filter.substr(0, minus);
-    const bool is_wanted = wanted.empty() || matches_any(wanted, name);
-    return is_wanted && (minus == std::string::npos || !matches_any(filter.substr(minus + 1), name));
-}
 
 inline std::string text_of(const ::testing::TestPartResult& r) {
     return std::string(r.file_name() == nullptr ? "?" : r.file_name()) + ":" + std::to_string(r.line_number()) + ": " +
@@ -123,15 +97,18 @@ inline int run_all_tests(int argc, char** argv) {
     const ::testing::UnitTest& unit = *::testing::UnitTest::GetInstance();
     ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
     const std::unique_ptr<::testing::TestEventListener> printer(listeners.Release(listeners.default_result_printer()));
-    const std::string wanted = GTEST_FLAG_GET(filter);
+    // GoogleTest applies its filter, and its shards, when it runs or lists tests.
+    GTEST_FLAG_SET(list_tests, true);
+    [[maybe_unused]] const int listed = RUN_ALL_TESTS();
+    GTEST_FLAG_SET(list_tests, false);
+    for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) ::unsetenv(name);
     std::vector<std::string> names;
     for (int i = 0; i < unit.total_test_suite_count(); ++i) {
         const ::testing::TestSuite& suite = *unit.GetTestSuite(i);
-        for (int k = 0; k < suite.total_test_count(); ++k) {
-            const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(k)->name();
-            const bool is_left_out = name.find("DISABLED_") != std::string::npos ||
-                                     std::string_view(suite.name()).find("DeathTest") != std::string_view::npos;
-            if (!is_left_out && detail::matches(wanted, name)) names.push_back(name);
+        const bool is_left_out = std::string_view(suite.name()).find("DeathTest") != std::string_view::npos;
+        for (int k = 0; k < suite.total_test_count() && !is_left_out; ++k) {
+            const ::testing::TestInfo& test = *suite.GetTestInfo(k);
+            if (test.should_run()) names.push_back(std::string(suite.name()) + "." + test.name());
         }
     }
     unsigned failing = 0;

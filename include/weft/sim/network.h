@@ -64,7 +64,8 @@ public:
     /// may leave them. Peers notice nothing, until what they send is not acknowledged for 15
     /// minutes, or until restart().
     void crash() const;
-    /// It has no sockets then; peers of earlier ones get ECONNRESET once they send.
+    /// After crash(): it is up again, without sockets. Peers of earlier ones get ECONNRESET once
+    /// they send. Throws std::invalid_argument if it is up.
     void restart() const;
     [[nodiscard]] bool is_up() const;
 

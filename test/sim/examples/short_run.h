@@ -4,17 +4,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 
 #include <weft/sim/sim.h>
 
+#include "support/scale.h"
+
 namespace weft::sim {
 
-// Ends after 1.5 s, unless WEFT_SIM_SCHEDULES says how many schedules to run.
+// 500 schedules, which take about a second, unless WEFT_SIM_SCHEDULES says another number.
 inline options short_run() {
     options o;
-    if (std::getenv("WEFT_SIM_SCHEDULES") == nullptr) o.budget = std::chrono::milliseconds(1'500);
+    if (std::getenv("WEFT_SIM_SCHEDULES") == nullptr) o.schedules = static_cast<uint64_t>(weft::test::scaled(500));
     return o;
 }
 
