@@ -47,6 +47,9 @@ set_target_properties(weft_observe PROPERTIES
 weft_library_flags(weft_observe)
 weft_exports(weft_observe)
 weft_strict_warnings(weft_observe)
+if(WEFT_TEST_TOGETHER)
+  weft_library_together(weft_observe)
+endif()
 add_dependencies(weft_components weft_observe)
 
 # The program weft, which reads recordings and other processes. `weft top` needs ncurses for its terminal.

@@ -29,4 +29,7 @@ set_target_properties(weft_observe_page PROPERTIES
 weft_library_flags(weft_observe_page)
 weft_exports(weft_observe_page)
 weft_strict_warnings(weft_observe_page)
+if(WEFT_TEST_TOGETHER)
+  weft_library_together(weft_observe_page)
+endif()
 add_dependencies(weft_components weft_observe_page)

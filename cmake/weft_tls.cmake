@@ -33,4 +33,7 @@ set_target_properties(weft_tls PROPERTIES
 weft_library_flags(weft_tls)
 weft_exports(weft_tls)
 weft_strict_warnings(weft_tls)
+if(WEFT_TEST_TOGETHER)
+  weft_library_together(weft_tls)
+endif()
 add_dependencies(weft_components weft_tls)

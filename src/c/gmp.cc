@@ -60,8 +60,6 @@ const M* runner_of(const run_g_t* g) noexcept {
 
 bool has_its_p(const M& m) noexcept { return holder_of(m.p->owner.load(relaxed_count)) == &m; }
 
-WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
-
 WEFT_NO_SANITIZE uint16_t last_p_of(const G& g) noexcept { return __atomic_load_n(&g.last_p, __ATOMIC_RELAXED); }
 
 }  // namespace

@@ -55,7 +55,7 @@ run_status_t status_of_code(const std::error_code& code, int& error) noexcept {
 }
 
 template <typename F>
-run_status_t guarded(int* error, F&& f) noexcept {
+run_status_t guarded_net_call(int* error, F&& f) noexcept {
     int ignored = 0;
     int& into = error == nullptr ? ignored : *error;
     into = 0;
@@ -82,7 +82,7 @@ template <typename F>
 run_status_t make(const char* text, run_socket_t** made, int* error, F&& f) noexcept {
     if (made != nullptr) *made = nullptr;
     if (made == nullptr || text == nullptr) return invalid(error);
-    return guarded(error, [&] { *made = keep(f(text)); });
+    return guarded_net_call(error, [&] { *made = keep(f(text)); });
 }
 
 // Returns RUN_INVALID unless Fits accepts the type of the socket.
@@ -93,7 +93,7 @@ run_status_t with(run_socket_t* s, int* error, F&& f) noexcept {
     return std::visit(
         [&]<typename T>(T& socket) -> run_status_t {
             if constexpr (Fits<T>::value) {
-                return guarded(error, [&] { f(socket); });
+                return guarded_net_call(error, [&] { f(socket); });
             } else {
                 return RUN_INVALID;
             }
@@ -246,7 +246,7 @@ void run_socket_free(run_socket_t* s) noexcept { delete s; }
 run_status_t run_watch_make(int fd, run_watch_t** made, int* error) noexcept {
     if (made == nullptr) return invalid(error);
     *made = nullptr;
-    return guarded(error, [&] { *made = watch(fd); });
+    return guarded_net_call(error, [&] { *made = watch(fd); });
 }
 
 void run_watch_free(run_watch_t* watch) noexcept { delete watch; }
@@ -255,7 +255,7 @@ run_status_t run_wait_fd(int fd, unsigned events, int64_t timeout_ns, unsigned* 
     if (ready != nullptr) *ready = 0;
     if (events == 0 || (events & ~3U) != 0) return invalid(error);
     weft::fd_events found = weft::fd_events::none;
-    const run_status_t status = guarded(error, [&] {
+    const run_status_t status = guarded_net_call(error, [&] {
         const weft::watched_fd watched(fd);
         const auto what = static_cast<weft::fd_events>(events);
         if (timeout_ns == RUN_FOREVER) {

@@ -270,8 +270,6 @@ WEFT_NO_SANITIZE uint64_t parent_of(const G& child) noexcept {
     return __atomic_load_n(&child.parent, __ATOMIC_RELAXED);  // relaxed: a snapshot
 }
 
-WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }  // as above
-
 void print_children(report& out, scheduler& s, uint64_t id) noexcept {
     uint32_t count = 0;
     s.gs.for_each([&](const G& child) {

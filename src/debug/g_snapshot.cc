@@ -94,6 +94,8 @@ const char* text(wait_reason reason) noexcept {
     return "?";
 }
 
+WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
+
 namespace {
 
 // The function that calls g's closure, or the closure's first word.
@@ -119,8 +121,6 @@ struct answered_frames {
 WEFT_NO_SANITIZE const struct stack* stack_of(const G& g) noexcept {
     return __atomic_load_n(&g.stack, __ATOMIC_RELAXED);
 }
-
-WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
 
 // Returns nullptr, or why there are no frames.
 const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_frames& a) noexcept {

@@ -22,6 +22,9 @@ struct scheduler;
 [[nodiscard]] const char* text(g_state state) noexcept;
 [[nodiscard]] const char* text(wait_reason reason) noexcept;
 
+// Of a G that may end and become another at any time.
+[[nodiscard]] uint64_t id_of(const G& g) noexcept;
+
 // A running G may end and become another during the read.
 struct identity {
     uint64_t id;

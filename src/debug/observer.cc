@@ -3,6 +3,7 @@
 
 #include <weft/debug.h>
 
+#include "base/time_units.h"
 #include "debug/dump.h"
 #include "debug/watchdog.h"
 #include "lifecycle/crash.h"
@@ -18,8 +19,6 @@ namespace weft {
 namespace detail {
 
 namespace {
-
-constexpr int64_t ns_per_ms = 1'000'000;
 
 // One signal requests dumps of several runtimes, which are written one at a time.
 constinit atomic<bool> dumping{false};

@@ -7,19 +7,15 @@
 
 #include "os/os.h"
 #include "os/vmem.h"
+#include "os/whole_pages.h"
 
 namespace weft::detail {
 
 namespace {
 
-std::size_t whole_pages(std::size_t size) noexcept {
-    const std::size_t page = os::page_size();
-    return (size + page - 1) / page * page;
-}
-
 // Unlike unmap_pages, it never allocates. If the system refuses, the address space stays reserved.
 void return_pages(void* memory, std::size_t size) noexcept {
-    if (memory != nullptr) static_cast<void>(os::release_pages(memory, whole_pages(size)));
+    if (memory != nullptr) static_cast<void>(os::release_pages(memory, os::whole_pages(size)));
 }
 
 // FNV-1a over words.
@@ -73,7 +69,8 @@ void stack_group::add(const g_snapshot& g) noexcept {
     same_parent = same_parent && first.who.parent == g.who.parent;
 }
 
-stack_groups::stack_groups() noexcept : table_(static_cast<table*>(os::map_pages(whole_pages(sizeof(table)), true))) {}
+stack_groups::stack_groups() noexcept
+    : table_(static_cast<table*>(os::map_pages(os::whole_pages(sizeof(table)), true))) {}
 
 stack_groups::~stack_groups() { return_pages(table_, sizeof(table)); }
 
@@ -109,7 +106,7 @@ std::span<const stack_group* const> stack_groups::sorted() noexcept {
 
 family::family(std::size_t members) noexcept
     : members_(members == 0 ? nullptr
-                            : static_cast<member*>(os::map_pages(whole_pages(members * sizeof(member)), true))),
+                            : static_cast<member*>(os::map_pages(os::whole_pages(members * sizeof(member)), true))),
       room_(members) {}
 
 family::~family() { return_pages(members_, room_ * sizeof(member)); }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/time_units.h"
 #include "debug/g_snapshot.h"
 #include "debug/watchdog.h"
 #include "os/os.h"
@@ -15,8 +16,6 @@
 namespace weft::detail {
 
 namespace {
-
-constexpr int64_t ns_per_ms = 1'000'000;
 
 const char* text(p_state state) noexcept {
     switch (state) {
@@ -82,9 +81,7 @@ void print_p(report& out, const P& p, int64_t m, int64_t now_ns) noexcept {
     }
 }
 
-WEFT_NO_SANITIZE uint64_t id_of(const G* g) noexcept {
-    return g == nullptr ? 0 : __atomic_load_n(&g->id, __ATOMIC_RELAXED);
-}
+uint64_t id_or_0(const G* g) noexcept { return g == nullptr ? 0 : id_of(*g); }
 
 WEFT_NO_SANITIZE wait_reason reason_of(const G& g) noexcept {
     wait_reason reason;
@@ -106,8 +103,8 @@ struct m_row {
         : index(m.index),
           tid(m.tid()),
           now(m),
-          runs(id_of(now.g != nullptr ? now.g : now.lent_by)),
-          pinned(id_of(now.pinned)),
+          runs(id_or_0(now.g != nullptr ? now.g : now.lent_by)),
+          pinned(id_or_0(now.pinned)),
           in_call(m.in_call.load(relaxed_count)),
           asleep(m.on_idle_list) {}
 
@@ -167,7 +164,7 @@ void print_g(report& out, scheduler& s, const G& g) noexcept {
     runner r;
     const bool runs = (state == g_state::running || state == g_state::in_call) && find_runner(s, &g, r);
     const int64_t locked_m = locked_m_of(s, g);
-    out.print("  G%llu: status=%s(%s) m=%s lockedm=%s\n", static_cast<unsigned long long>(id_of(&g)), text(state),
+    out.print("  G%llu: status=%s(%s) m=%s lockedm=%s\n", static_cast<unsigned long long>(id_of(g)), text(state),
               state == g_state::waiting ? text(reason_of(g)) : "", number(runs, r.m).text,
               number(locked_m >= 0, static_cast<uint64_t>(locked_m)).text);
 }

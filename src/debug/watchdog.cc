@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/report_hook.h"
+#include "base/time_units.h"
 #include "debug/g_snapshot.h"
 #include "os/os.h"
 #include "sched/priority_queues.h"
@@ -12,8 +13,6 @@
 namespace weft::detail {
 
 namespace {
-
-constexpr int64_t ns_per_ms = 1'000'000;
 
 struct runnable_since {
     bool is;
@@ -26,8 +25,6 @@ struct runnable_since {
           id(__atomic_load_n(&g.id, __ATOMIC_RELAXED)),
           ns(__atomic_load_n(&g.since_ns, __ATOMIC_RELAXED)) {}
 };
-
-WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
 
 void print_who(report& out, const G& g, uint64_t id) noexcept {
     identity who;

@@ -32,8 +32,6 @@ namespace weft::detail {
 
 namespace {
 
-constexpr int frames_max = 64;
-
 constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
 constinit atomic<uint32_t> visitors{0};          // of the registry; handlers never wait for them
@@ -85,7 +83,7 @@ void on_fatal() noexcept {
     out.print("\n");
     out.flush();  // next, code of the program runs
     print_exception_of(out, g);
-    out.own_backtrace(frames_max);
+    out.own_backtrace();
 }
 
 // refused: the stack could not grow.
@@ -102,7 +100,7 @@ void on_fatal() noexcept {
                   : hit.end != nullptr
                       ? "a larger limit for the OS thread (ulimit -s), or another green thread for deep calls"
                       : "a larger spawn_options::stack_size or RUN_STACK_MAX");
-        out.backtrace(f.pc, f.fp, hit, frames_max);
+        out.backtrace(f.pc, f.fp, hit);
     }
     call_report_hook(reported::fatal);
     std::abort();
@@ -167,7 +165,7 @@ void on_terminate() {
         out.print(
             "\nweft: use weft::async or weft::wait_group::go to pass exceptions to a waiter\n"
             "weft: or catch it before it leaves a noexcept function, such as a destructor\n");
-        out.own_backtrace(frames_max);
+        out.own_backtrace();
     }
     call_report_hook(reported::fatal);
     if (previous_terminate != nullptr) previous_terminate();

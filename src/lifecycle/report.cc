@@ -19,7 +19,7 @@ namespace weft::detail {
 
 namespace {
 
-constexpr int frames_max = 64;
+constexpr int frames_max = 64;  // of one stack
 
 constinit atomic<uint32_t> left_out{0};   // pieces of reports that were not read
 constinit atomic<bool> shows_all{false};  // RUN_DEBUG=frames=all
@@ -250,29 +250,26 @@ void report::entry(const void* address) noexcept {
           place.address);
 }
 
-void report::backtrace(const void* pc, const void* fp, const struct stack& s, int max) noexcept {
+void report::backtrace(const void* pc, const void* fp, const struct stack& s) noexcept {
     const void* pcs[frames_max];
-    const int most = std::min(max, frames_max);
-    const int count = read_frames(pc, fp, s.low, s, pcs, most);
-    frames(pcs, count, {.cut = count == most, .exact = pc != nullptr});
+    const int count = read_frames(pc, fp, s.low, s, pcs, frames_max);
+    frames(pcs, count, {.cut = count == frames_max, .exact = pc != nullptr});
 }
 
-void report::own_backtrace(int max) noexcept {
+void report::own_backtrace() noexcept {
     struct progress {
         const void* pcs[frames_max];
         int count = 0;
-        int max = 0;
     } so_far;
 
-    so_far.max = std::min(max, frames_max);
     os::for_each_own_frame(
         [](void* closure, const void* pc) {
             auto* p = static_cast<progress*>(closure);
             p->pcs[p->count++] = pc;
-            return p->count < p->max;
+            return p->count < frames_max;
         },
         &so_far);
-    frames(so_far.pcs, so_far.count, {.cut = so_far.count == so_far.max});
+    frames(so_far.pcs, so_far.count, {.cut = so_far.count == frames_max});
 }
 
 }  // namespace weft::detail

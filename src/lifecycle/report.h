@@ -77,11 +77,11 @@ public:
     // the runtime, which calls the program's.
     void entry(const void* address) noexcept;
 
-    // Up to max frames from fp on, which lie on s.
-    void backtrace(const void* pc, const void* fp, const stack& s, int max) noexcept;
+    // The frames from fp on, which lie on s.
+    void backtrace(const void* pc, const void* fp, const stack& s) noexcept;
 
-    // Up to max frames of the calling thread. Not for signal handlers.
-    void own_backtrace(int max) noexcept;
+    // The frames of the calling thread. Not for signal handlers.
+    void own_backtrace() noexcept;
 
     // Calls each(symbol) for the frames at the place, innermost first. Returns their number: 0 if
     // nothing is known of it.

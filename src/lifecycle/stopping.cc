@@ -26,7 +26,7 @@ namespace {
 constexpr uint32_t batch_size = 128;            // Gs per heavy fence
 constexpr int lock_tries = 100;                 // for an object's lock
 constexpr int64_t shortest_pause_ns = 100'000;  // between rounds; a pause is at least as long as its round
-constexpr int frames_max = 32;
+constexpr int frames_of_straggler = 32;
 
 bool is_cancellation_point(wait_reason reason) noexcept {
     switch (reason) {
@@ -231,15 +231,15 @@ WEFT_NO_SANITIZE straggler straggler_on(const M& m) noexcept {
 
 // A blocking call keeps g's frames unchanged.
 WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
-    const void* pcs[frames_max];
+    const void* pcs[frames_of_straggler];
     int count = 0;
     freezing.lock();
     freeze_locked(&g, 1);
     const bool still = g->state.load(acquire) == g_state::in_call;  // pairs with set_state
-    if (still) count = read_frames(g->context.pc, g->context.fp, g->context.sp, *g->stack, pcs, frames_max);
+    if (still) count = read_frames(g->context.pc, g->context.fp, g->context.sp, *g->stack, pcs, frames_of_straggler);
     thaw(*g);
     freezing.unlock();
-    out.frames(pcs, count, {.cut = count == frames_max});
+    out.frames(pcs, count, {.cut = count == frames_of_straggler});
 }
 
 WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {

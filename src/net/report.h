@@ -17,6 +17,10 @@ namespace weft::net::detail {
 // interrupted, else std::system_error, whose text begins with what.
 [[noreturn]] void throw_result(const weft::detail::io_result& result, const char* what);
 
+inline void check(const weft::detail::io_result& result, const char* what) {
+    if (result.ended != weft::detail::io_result::how::done) throw_result(result, what);
+}
+
 [[noreturn]] void throw_errno(int error, const std::string& what);
 
 }  // namespace weft::net::detail

@@ -16,6 +16,7 @@ namespace weft::net {
 namespace {
 
 namespace fds = weft::detail::fds;
+using detail::check;
 using detail::code_of;
 using detail::socket_address;
 using detail::throw_errno;
@@ -30,10 +31,6 @@ socket_address address_for(bool is_v6, const endpoint& at) noexcept {
     mapped[10] = mapped[11] = 0xff;
     std::copy_n(at.address().begin(), 4, mapped.begin() + 12);
     return socket_address(endpoint(mapped, at.port()));
-}
-
-void check(const io_result& r, const char* what) {
-    if (r.ended != io_result::how::done) throw_result(r, what);
 }
 
 io_result receive_into(const fd_handle& h, mutable_buffer b, udp_socket::received& got) noexcept {

@@ -20,20 +20,16 @@ namespace {
 
 namespace fds = weft::detail::fds;
 namespace os = weft::detail::os;
+using detail::check;
 using detail::code_of;
 using detail::socket_address;
 using detail::throw_errno;
-using detail::throw_result;
 using weft::detail::call_in;
 using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::io_result;
 using weft::detail::may_leave_some;
 using weft::detail::relaxed;
-
-void check(const io_result& r, const char* what) {
-    if (r.ended != io_result::how::done) throw_result(r, what);
-}
 
 io_result connect_to(const unix_address& to, fd_handle& made) {
     const int fd = fds::socket_make(AF_UNIX, SOCK_STREAM, 0);

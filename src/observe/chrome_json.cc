@@ -20,8 +20,8 @@ namespace weft::observe::detail {
 
 namespace {
 
-constexpr int processors = 1;
-constexpr int green_threads = 2;
+constexpr int processors_id = 1;
+constexpr int green_threads_id = 2;
 constexpr int regions = 3;
 
 // Microseconds, in any locale.
@@ -31,14 +31,14 @@ std::string microseconds(int64_t ns) {
     return std::to_string(ns / 1000) + "." + digits;
 }
 
-class writer final : public teller {
+class json_writer final : public teller {
 public:
-    writer(const recorded& r, output& to) : r_(r), to_(to) {}
+    json_writer(const recorded& r, output& to) : r_(r), to_(to) {}
 
     void write() {
         text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-        name_process(processors, "Processors of " + r_.program);
-        name_process(green_threads, "Green threads of " + r_.program);
+        name_process(processors_id, "Processors of " + r_.program);
+        name_process(green_threads_id, "Green threads of " + r_.program);
         name_process(regions, "Regions");
         replay(r_, *this);
         if (text_.ends_with(",\n")) text_.resize(text_.size() - 2);
@@ -50,7 +50,7 @@ public:
         const track& g = c.before;
         name_thread(g);
         if (g.now != life::unknown && !g.is_assumed && c.ns > g.since_ns) {
-            slice(green_threads, g.id, g.since_ns, c.ns, name_of(g), g.stack);
+            slice(green_threads_id, g.id, g.since_ns, c.ns, name_of(g), g.stack);
             if (g.now == life::running) run_until(c.ns, g, g.p);
         }
         if (c.after == life::running) on_p_since_[g.id] = c.ns;
@@ -82,12 +82,12 @@ public:
         if (!std::isfinite(value)) return;  // there is no such number in JSON
         char number[40];
         const auto end = std::to_chars(std::begin(number), std::end(number), value);
-        add(ns, "C", processors, 0,
+        add(ns, "C", processors_id, 0,
             ",\"name\":" + quoted(name) + ",\"args\":{\"value\":" + std::string(std::begin(number), end.ptr) + "}");
     }
 
     void log(int64_t ns, const track* g, uint32_t /*thread*/, const std::string& text) override {
-        add(ns, "i", green_threads, g == nullptr ? 0 : g->id, ",\"s\":\"t\",\"name\":" + quoted(text));
+        add(ns, "i", green_threads_id, g == nullptr ? 0 : g->id, ",\"s\":\"t\",\"name\":" + quoted(text));
     }
 
     void thread_event(const step& /*s*/) override {}
@@ -122,7 +122,7 @@ private:
     // g has run on p since on_p_since_.
     void run_until(int64_t ns, const track& g, uint32_t p) {
         const auto since = on_p_since_.find(g.id);
-        if (p != no_p && since != on_p_since_.end()) slice(processors, p, since->second, ns, title_of(r_, g));
+        if (p != no_p && since != on_p_since_.end()) slice(processors_id, p, since->second, ns, title_of(r_, g));
     }
 
     // stack: 0, or where it waited.
@@ -133,7 +133,8 @@ private:
 
     void flow(const char* phase, int64_t ns, uint64_t tid, uint64_t id) {
         const char* binds = *phase == 'f' ? ",\"bp\":\"e\"" : "";
-        add(ns, phase, green_threads, tid, ",\"name\":\"wake\",\"cat\":\"wake\",\"id\":" + std::to_string(id) + binds);
+        add(ns, phase, green_threads_id, tid,
+            ",\"name\":\"wake\",\"cat\":\"wake\",\"id\":" + std::to_string(id) + binds);
     }
 
     void add(int64_t ns, const char* phase, int pid, uint64_t tid, const std::string& more) {
@@ -161,7 +162,7 @@ private:
 
 void write_chrome_json(const recorded& r, const std::string& path) {
     output to(path);
-    writer(r, to).write();
+    json_writer(r, to).write();
     to.close();
 }
 

@@ -6,6 +6,7 @@
 
 #include "lifecycle/crash.h"
 #include "observe/memory_regions.h"
+#include "observe/memory_word.h"
 #include "os/os.h"
 #include "sched/scheduler.h"
 #include "stack/slab.h"
@@ -28,20 +29,13 @@ using weft::detail::waiter;
 const M* first_m(const scheduler& s) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS { return s.all_ms; }
 
 constexpr std::size_t red_zone = 128;  // a leaf function may use so much below the stack pointer
-constexpr std::size_t word = sizeof(uintptr_t);
 
 uintptr_t address_of(const void* p) noexcept { return reinterpret_cast<uintptr_t>(p); }
-
-uintptr_t word_at(uintptr_t address) noexcept {
-    uintptr_t value = 0;
-    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(value));
-    return value;
-}
 
 uintptr_t minus_red_zone(uintptr_t sp) noexcept { return sp - red_zone; }
 
 // A green thread.
-struct seen_g {
+struct scanned_g {
     const G* g = nullptr;  // nullptr: this place of the table is free
     const scheduler* home = nullptr;
     uintptr_t low = 0;   // the live part of its current stack
@@ -62,9 +56,9 @@ bool ends_from_outside(wait_reason reason) noexcept {
     }
 }
 
-class search {
+class memory_search {
 public:
-    explicit search(search_result& result) noexcept : result_(result) {}
+    explicit memory_search(search_result& result) noexcept : result_(result) {}
 
     void run() noexcept {
         if (!regions_.reserve()) return fail_for_memory();
@@ -98,7 +92,7 @@ private:
         for_each_g([&](scheduler&, G&) noexcept { ++count; });
         table_size_ = std::size_t{64};
         while (table_size_ < 2 * count + 2) table_size_ *= 2;
-        gs_ = static_cast<seen_g*>(map_zeroed(table_size_ * sizeof(seen_g)));
+        gs_ = static_cast<scanned_g*>(map_zeroed(table_size_ * sizeof(scanned_g)));
         if (gs_ == nullptr) return false;
         for_each_g([&](scheduler& s, G& g) noexcept { add_g(s, g); });
         for (std::size_t i = 0; i < result_.thread_count; ++i) note_thread(result_.threads[i]);
@@ -125,7 +119,7 @@ private:
     }
 
     void add_g(const scheduler& s, const G& g) noexcept {
-        seen_g& seen = place_of(&g);
+        scanned_g& seen = place_of(&g);
         if (seen.g == nullptr) ++result_.live;
         seen.g = &g;
         seen.home = &s;
@@ -142,7 +136,7 @@ private:
     }
 
     // Whether g waits for something inside the process, and the wait is not over.
-    static bool could_leak(const G& g, const seen_g& seen) noexcept {
+    static bool could_leak(const G& g, const scanned_g& seen) noexcept {
         const uintptr_t at = address_of(g.waiting);
         if (ends_from_outside(g.reason) || at < seen.low || at + sizeof(waiter) > seen.high) return false;
         const waiter& w = *g.waiting;
@@ -153,7 +147,7 @@ private:
         return w.claim->winner() >= unclaimed;
     }
 
-    [[nodiscard]] seen_g& place_of(const G* g) const noexcept {
+    [[nodiscard]] scanned_g& place_of(const G* g) const noexcept {
         std::size_t i = (address_of(g) / sizeof(G) * 0x9e3779b97f4a7c15U) >> 20 & (table_size_ - 1);
         while (gs_[i].g != nullptr && gs_[i].g != g) i = (i + 1) & (table_size_ - 1);
         return gs_[i];
@@ -164,7 +158,7 @@ private:
         if (!t.is_known) return;
         const G* g = owner_of_stack_at(t.stack_pointer);
         if (g == nullptr) return;
-        seen_g& seen = place_of(g);
+        scanned_g& seen = place_of(g);
         const uintptr_t sp = minus_red_zone(t.stack_pointer);
         if (seen.g == nullptr || seen.waits || sp < seen.low || sp >= seen.high) return;
         seen.low = sp;
@@ -183,10 +177,10 @@ private:
     // ---- Regions.
 
     void find_regions() noexcept {
-        weft::detail::for_each_abandoned_slab(&search::add_abandoned_slab, this);
+        weft::detail::for_each_abandoned_slab(&memory_search::add_abandoned_slab, this);
         for (const address_range& r : result_.not_scanned) regions_.add(region_kind::excluded, r.low, r.high);
         for_each_scheduler([&](scheduler& s) noexcept {
-            s.stacks.for_each_slab(&search::add_slab, this);
+            s.stacks.for_each_slab(&memory_search::add_slab, this);
             const weft::detail::recorded_thread* t = s.record->rings.load(acquire);  // pairs with attach
             for (; t != nullptr; t = t->next)
                 regions_.add(region_kind::excluded, address_of(t), address_of(t) + t->mapped);
@@ -199,7 +193,7 @@ private:
             });
         });
         for (std::size_t i = 0; i < table_size_; ++i) {
-            const seen_g& seen = gs_[i];
+            const scanned_g& seen = gs_[i];
             if (seen.g == nullptr || seen.high == 0) continue;
             const weft::detail::stack* on = seen.g->stack;
             if (on->end != nullptr)
@@ -210,11 +204,11 @@ private:
 
     static void add_slab(void* self, const slab& s) noexcept {
         const uintptr_t base = address_of(s.base.load(acquire));  // A2 of slab.h
-        static_cast<search*>(self)->regions_.add(region_kind::slab, base, base + s.mapped_size(), &s);
+        static_cast<memory_search*>(self)->regions_.add(region_kind::slab, base, base + s.mapped_size(), &s);
     }
 
     static void add_abandoned_slab(void* self, const std::byte* low, std::size_t size) noexcept {
-        static_cast<search*>(self)->regions_.add(region_kind::excluded, address_of(low), address_of(low) + size);
+        static_cast<memory_search*>(self)->regions_.add(region_kind::excluded, address_of(low), address_of(low) + size);
     }
 
     // ---- Scanning.
@@ -411,7 +405,7 @@ private:
         const weft::detail::stack* record = s.record_in(base, index);
         const G* owner = record->owner;
         if (owner == nullptr) return;
-        seen_g& seen = place_of(owner);
+        scanned_g& seen = place_of(owner);
         if (seen.g == nullptr) return;
         if (owner->stack == record) {
             reach_if_live(seen, value);
@@ -420,7 +414,7 @@ private:
         }
     }
 
-    void reach_if_live(seen_g& seen, uintptr_t value) noexcept {
+    void reach_if_live(scanned_g& seen, uintptr_t value) noexcept {
         if (value >= seen.low && value < seen.high) reach(seen);
     }
 
@@ -432,7 +426,7 @@ private:
         const uintptr_t closure = address_of(&g->closure_storage);
         const bool in_closure = value >= closure && value < closure + G::inline_closure_size;
         if (!in_closure) return;
-        seen_g& seen = place_of(g);
+        scanned_g& seen = place_of(g);
         if (seen.g != nullptr) {
             reach(seen);
         } else if (mark_unstarted(at)) {
@@ -450,7 +444,7 @@ private:
         return true;
     }
 
-    void reach(seen_g& seen) noexcept {
+    void reach(scanned_g& seen) noexcept {
         if (seen.reached) return;
         seen.reached = true;
         push({address_of(seen.g), address_of(seen.g) + sizeof(G)});
@@ -490,7 +484,7 @@ private:
 
     void store_result() noexcept {
         for (std::size_t i = 0; i < table_size_; ++i) {
-            const seen_g& seen = gs_[i];
+            const scanned_g& seen = gs_[i];
             if (seen.g == nullptr || !seen.waits || seen.reached) continue;
             if (result_.found_count < search_result::found_max) {
                 result_.found[result_.found_count] = {seen.home, seen.g->id};
@@ -504,7 +498,7 @@ private:
     search_result& result_;
     memory_regions regions_;
     page_array<address_range> pending_;
-    seen_g* gs_ = nullptr;
+    scanned_g* gs_ = nullptr;
     std::size_t table_size_ = 0;
     region* last_ = nullptr;
     uintptr_t in_use_from_[search_result::threads_max] = {};  // of each of result_.threads
@@ -516,12 +510,12 @@ private:
 }  // namespace
 
 void search_for_leaks(search_result& into) noexcept {
-    void* memory = map_zeroed(sizeof(search));
+    void* memory = map_zeroed(sizeof(memory_search));
     if (memory == nullptr) {
         into.error = search_error::no_memory;
         return;
     }
-    (new (memory) search(into))->run();
+    (new (memory) memory_search(into))->run();
 }
 
 }  // namespace weft::observe::detail

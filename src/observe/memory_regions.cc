@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "observe/memory_word.h"
 #include "os/os.h"
 
 namespace weft::observe::detail {
@@ -13,13 +14,6 @@ namespace {
 constexpr std::size_t mappings_max = 200'000;
 constexpr std::size_t regions_max = 400'000;
 constexpr std::size_t heaps_max = 4096;
-constexpr std::size_t word = sizeof(uintptr_t);
-
-uintptr_t word_at(uintptr_t address) noexcept {
-    uintptr_t value = 0;
-    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(value));
-    return value;
-}
 
 bool before(const region& a, const region& b) noexcept { return a.low < b.low; }
 

@@ -112,9 +112,9 @@ constexpr uint64_t first_g = 65'536;
 constexpr std::size_t own_tracks_max = 1000;
 constexpr int64_t runnable_every_ns = 20'000;
 
-class writer final : public teller {
+class perfetto_writer final : public teller {
 public:
-    writer(const recorded& r, output& to) : r_(r), to_(to), last_ns_(r.began_ns) {}
+    perfetto_writer(const recorded& r, output& to) : r_(r), to_(to), last_ns_(r.began_ns) {}
 
     void write() {
         begin();
@@ -504,7 +504,7 @@ private:
 
 void write_perfetto(const recorded& r, const std::string& path) {
     output to(path);
-    writer(r, to).write();
+    perfetto_writer(r, to).write();
     to.close();
 }
 

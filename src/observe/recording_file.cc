@@ -19,7 +19,7 @@ using weft::detail::event_kind;
 using weft::detail::has_text;
 
 constexpr std::string_view magic = "weftrec1";
-constexpr std::size_t kinds = static_cast<std::size_t>(event_kind::count);
+constexpr std::size_t event_kinds = static_cast<std::size_t>(event_kind::count);
 constexpr std::size_t steps_of_block = 4096;
 
 namespace block {
@@ -37,7 +37,7 @@ constexpr uint8_t kind_bits = 0x1f;
 constexpr uint8_t same_id = 0x20;
 constexpr uint8_t same_argument = 0x40;
 constexpr uint8_t has_detail = 0x80;
-static_assert(kinds <= kind_bits);
+static_assert(event_kinds <= kind_bits);
 
 bool has_literal(event_kind kind) noexcept { return kind == event_kind::region || kind == event_kind::counter; }
 
@@ -64,7 +64,7 @@ void put_string(std::string& to, std::string_view text) {
 struct last_event {
     int64_t ns = 0;
     uint64_t id = 0;
-    uint64_t arguments[kinds] = {};
+    uint64_t arguments[event_kinds] = {};
 };
 
 void put_event(std::string& to, last_event& last, const step& s, uint64_t argument) {
@@ -433,7 +433,7 @@ private:
         while (!from.at_end()) {
             const uint8_t head = from.byte();
             const auto kind = static_cast<uint8_t>(head & kind_bits);
-            if (kind >= kinds) from.fail("an event has an unknown kind");
+            if (kind >= event_kinds) from.fail("an event has an unknown kind");
             step s{};
             s.kind = static_cast<event_kind>(kind);
             s.thread = static_cast<uint32_t>(thread);

@@ -32,9 +32,9 @@ const char* name_of(life l) noexcept {
     return "?";
 }
 
-class writer final : public teller {
+class line_writer final : public teller {
 public:
-    writer(const recorded& r, output& to, int64_t from_ns, int64_t to_ns)
+    line_writer(const recorded& r, output& to, int64_t from_ns, int64_t to_ns)
         : r_(r), to_(to), from_ns_(from_ns), to_ns_(to_ns) {}
 
     void write() {
@@ -141,7 +141,7 @@ private:
 
 void write_text(const recorded& r, const std::string& path, int64_t from_ns, int64_t to_ns) {
     output to(path);
-    writer(r, to, from_ns, to_ns).write();
+    line_writer(r, to, from_ns, to_ns).write();
     to.close();
 }
 

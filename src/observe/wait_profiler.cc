@@ -56,8 +56,8 @@ using weft::detail::M;
 using weft::detail::wait_reason;
 
 constexpr int frames_max = weft::detail::stack_frames::max;
-constexpr uint32_t different_max = 8192;  // stacks
-constexpr uint32_t tries = 64;            // places that a stack may have
+constexpr uint32_t stacks_max = 8192;  // stacks
+constexpr uint32_t tries = 64;         // places that a stack may have
 
 bool is_mutex(wait_reason reason) noexcept {
     return reason == wait_reason::mutex_lock || reason == wait_reason::shared_mutex_lock ||
@@ -93,15 +93,11 @@ uint32_t random_bits(const G& g) noexcept {
     return static_cast<uint32_t>(x >> 32);
 }
 
-std::shared_ptr<weft::detail::recording> recording_of(const runtime& of) {
-    return detail::access::of(of, "weft: a wait profile was begun of")->record;
-}
-
 }  // namespace
 
 struct wait_profiler::state final : weft::detail::wait_observer {
     state(std::shared_ptr<weft::detail::recording> of, const wait_profile_options& wanted)
-        : source(std::move(of)), options(wanted), places(new counted_waits[different_max]) {}
+        : source(std::move(of)), options(wanted), places(new counted_waits[stacks_max]) {}
 
     const std::shared_ptr<weft::detail::recording> source;
     const wait_profile_options options;
@@ -156,7 +152,7 @@ struct wait_profiler::state final : weft::detail::wait_observer {
         to.set_time(began_unix_ns, os::monotonic_ns() - began_ns);
         if (lost_until_now != 0)
             to.add_comment("weft: " + std::to_string(lost_until_now) + " samples lost: more than " +
-                           std::to_string(different_max) + " different stacks");
+                           std::to_string(stacks_max) + " different stacks");
         if (names.unnamed() != 0)
             to.add_comment("weft: " + std::to_string(names.unnamed()) + " addresses have no name");
         return to.finish();
@@ -187,7 +183,7 @@ private:
         std::size_t at = c.hash();
         lock.lock();
         for (uint32_t i = 0; i < tries; ++i, ++at) {
-            counted_waits& there = places[at % different_max];
+            counted_waits& there = places[at % stacks_max];
             const bool is_new = there.count == 0;
             if (!is_new && !there.is_same(c)) continue;
             if (is_new) there = c;
@@ -202,9 +198,9 @@ private:
 
     [[nodiscard]] std::vector<counted_waits> copy(bool is_unlock, uint64_t& lost_until_now) const {
         std::vector<counted_waits> found;
-        found.reserve(different_max);  // nothing is allocated under the lock
+        found.reserve(stacks_max);  // nothing is allocated under the lock
         lock.lock();
-        for (uint32_t i = 0; i < different_max; ++i) {
+        for (uint32_t i = 0; i < stacks_max; ++i) {
             const counted_waits& c = places[i];
             if (c.count != 0 && c.is_unlock == is_unlock) found.push_back(c);
         }
@@ -243,7 +239,8 @@ wait_profiler::wait_profiler(const wait_profile_options& options) {
 
 wait_profiler::wait_profiler(const runtime& of, const wait_profile_options& options) {
     check(options);
-    state_ = begun(std::make_unique<state>(recording_of(of), options));
+    state_ =
+        begun(std::make_unique<state>(detail::access::of(of, "weft: a wait profile was begun of")->record, options));
 }
 
 wait_profiler::~wait_profiler() {

@@ -1,5 +1,6 @@
 // clock_windows.cc: the clock of std::chrono::steady_clock and of deadlines, by the performance
 // counter: see os.h. Its rate is fixed at boot, usually 10 MHz.
+#include "base/time_units.h"
 #include "os/os.h"
 #include "os/windows_api.h"
 
@@ -11,7 +12,6 @@ int64_t monotonic_ns() noexcept {
         QueryPerformanceFrequency(&rate);
         return rate.QuadPart;
     }();
-    constexpr int64_t ns_per_s = 1'000'000'000;
     LARGE_INTEGER now;
     QueryPerformanceCounter(&now);
     // Whole seconds apart: the product of all would overflow after days.

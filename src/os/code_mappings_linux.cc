@@ -52,7 +52,7 @@ void find_in_notes(const char* at, std::size_t size, build_id_search& search) no
     }
 }
 
-int visit_module(dl_phdr_info* module, std::size_t /*size*/, void* closure) noexcept {
+int find_build_id_in(dl_phdr_info* module, std::size_t /*size*/, void* closure) noexcept {
     auto& search = *static_cast<build_id_search*>(closure);
     if (!contains(*module, search.address)) return 0;
     for (int i = 0; i < module->dlpi_phnum && search.id == nullptr; ++i) {
@@ -82,7 +82,7 @@ bool for_each_code_mapping(void (*each)(void* closure, const code_mapping& m), v
         line[std::strcspn(line, "\n")] = '\0';
         m.path = line + path_at;
         build_id_search search{m.begin};
-        dl_iterate_phdr(&visit_module, &search);
+        dl_iterate_phdr(&find_build_id_in, &search);
         m.build_id = search.id;
         m.build_id_size = search.size;
         each(closure, m);

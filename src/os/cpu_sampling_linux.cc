@@ -19,6 +19,8 @@
 #include "os/os.h"
 #include "os/signals.h"
 #include "os/stay_loaded.h"
+#include "os/thread_cpu_clock_linux.h"
+#include "os/timespec.h"
 
 namespace weft::detail::os {
 
@@ -41,12 +43,6 @@ struct kernel_event {
 
 static_assert(sizeof(kernel_event) == 64);
 
-clockid_t cpu_clock_of(int tid) noexcept {
-    constexpr unsigned per_thread = 4;
-    constexpr unsigned scheduled_time = 2;  // to the nanosecond
-    return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | per_thread | scheduled_time);
-}
-
 // The start of a file about a thread. Returns false if it cannot be read.
 template <std::size_t Size>
 bool read_about_thread(int tid, const char* file, char (&text)[Size]) noexcept {
@@ -67,14 +63,6 @@ void install_fork_handler() noexcept {
     if (done.exchange(true, acq_rel)) return;  // acq_rel: only one caller installs
     stay_loaded();
     call_in_child_of_fork(&forget_questions);
-}
-
-timespec to_timespec(int64_t ns) noexcept {
-    constexpr int64_t second = 1'000'000'000;
-    timespec t{};
-    t.tv_sec = ns / second;
-    t.tv_nsec = static_cast<long>(ns % second);
-    return t;
 }
 
 }  // namespace
@@ -138,7 +126,7 @@ int start_timer(sampling_timer& timer, int tid, int64_t first_ns, int64_t period
     int id = 0;
     const int kept_errno = errno;
     int error = 0;
-    if (syscall(SYS_timer_create, cpu_clock_of(tid), &event, &id) != 0) {
+    if (syscall(SYS_timer_create, thread_cpu_clock(tid), &event, &id) != 0) {
         error = errno;
     } else {
         const itimerspec times{to_timespec(period_ns), to_timespec(first_ns)};

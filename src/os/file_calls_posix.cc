@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/time_units.h"
 #include "os/file_calls.h"
 #include "os/file_kind.h"
 #include "os/never_inlined.h"
@@ -32,7 +33,6 @@ int flags_of(const open_flags& how) noexcept {
 // macOS has another name.
 template <typename Stat>
 int64_t modified_ns(const Stat& s) noexcept {
-    constexpr int64_t ns_per_s = 1'000'000'000;
     if constexpr (requires { s.st_mtim; }) {
         return int64_t{s.st_mtim.tv_sec} * ns_per_s + s.st_mtim.tv_nsec;
     } else {

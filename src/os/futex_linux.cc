@@ -11,12 +11,11 @@
 #include "os/commit.h"
 #include "os/late_handlers.h"
 #include "os/os.h"
+#include "os/timespec.h"
 
 namespace weft::detail::os {
 
 namespace {
-
-timespec to_timespec(int64_t ns) noexcept { return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000}; }
 
 bool futex_wait_until(const atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
     static_assert(sizeof(word) == sizeof(uint32_t));

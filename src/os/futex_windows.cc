@@ -4,13 +4,13 @@
 // the deadline is rounded up, and a time that is over early counts as a spurious wake-up.
 #include <algorithm>
 
+#include "base/time_units.h"
 #include "os/os.h"
 #include "os/windows_api.h"
 
 namespace weft::detail::os {
 
 bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
-    constexpr int64_t ns_per_ms = 1'000'000;
     constexpr int64_t longest_ms = INT32_MAX;
     DWORD wait_ms = INFINITE;
     if (deadline_ns != INT64_MAX) {

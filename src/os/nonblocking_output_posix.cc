@@ -51,7 +51,8 @@ std::ptrdiff_t nonblocking_output::write_some(const char* text, std::size_t size
     const std::size_t most = way_ == way::polled ? std::min(size, sure_) : size;
     ssize_t wrote = -1;
     do {
-        wrote = way_ == way::by_send ? send(fd_, text, most, MSG_DONTWAIT | MSG_NOSIGNAL) : write(target(), text, most);
+        wrote =
+            way_ == way::by_send ? ::send(fd_, text, most, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(target(), text, most);
     } while (wrote < 0 && errno == EINTR && way_ != way::polled);
     if (wrote >= 0) return wrote;
     return errno == EAGAIN || errno == EINTR ? 0 : -1;

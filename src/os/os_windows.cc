@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/assert.h"
+#include "base/time_units.h"
 #include "os/os.h"
 #include "os/std_handles.h"
 #include "os/vmem.h"
@@ -178,7 +179,6 @@ void sleep_ns(int64_t ns) noexcept {
     if (timer != nullptr && SetWaitableTimer(timer, &due, 0, nullptr, nullptr, FALSE) != 0) {
         WaitForSingleObject(timer, INFINITE);
     } else {
-        constexpr int64_t ns_per_ms = 1'000'000;
         Sleep(static_cast<DWORD>((ns + ns_per_ms - 1) / ns_per_ms));
     }
     if (timer != nullptr) CloseHandle(timer);

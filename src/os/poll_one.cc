@@ -5,11 +5,12 @@
 
 #include <ctime>
 
+#include "os/timespec.h"
+
 namespace weft::detail::os {
 
 int poll_one(pollfd& one, int64_t timeout_ns) noexcept {
-    constexpr int64_t ns_per_s = 1'000'000'000;
-    const timespec timeout{timeout_ns / ns_per_s, timeout_ns % ns_per_s};
+    const timespec timeout = to_timespec(timeout_ns);
     return ::ppoll(&one, 1, &timeout, nullptr);
 }
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/time_units.h"
 #include "os/poll_one.h"
 
 namespace weft::detail::os {
 
 int poll_one(pollfd& one, int64_t timeout_ns) noexcept {
-    constexpr int64_t ns_per_ms = 1'000'000;
     const int64_t ms = std::min((timeout_ns + ns_per_ms - 1) / ns_per_ms, int64_t{INT32_MAX});
     return ::poll(&one, 1, static_cast<int>(ms));
 }

@@ -14,6 +14,7 @@
 
 #include "os/never_inlined.h"
 #include "os/process_calls.h"
+#include "os/process_descriptor_linux.h"
 
 namespace weft::detail::os {
 
@@ -21,8 +22,7 @@ namespace {
 
 // Newer than some headers.
 constexpr long call_pidfd_send_signal = 424;
-constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD
-constexpr unsigned to_group = 1U << 2;                         // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
+constexpr unsigned to_group = 1U << 2;  // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
 
 // PIDFD_GET_INFO, Linux 6.13, which reports the end since 6.15.
 struct descriptor_info {

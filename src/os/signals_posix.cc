@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t handler_needs = 64 * 1024;  // a report with a backtrace
 
-using handler_function = bool (*)(const fault&);
-constinit handler_function fault_handler = nullptr;
+using fault_function = bool (*)(const fault&);
+constinit fault_function fault_handler = nullptr;
 constinit struct sigaction previous_segv = {};
 constinit struct sigaction previous_bus = {};
 
@@ -31,7 +31,7 @@ struct alternate {
     bool installed;
 };
 
-void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+void pass_fault_on(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction& before = signal == SIGSEGV ? previous_segv : previous_bus;
     if ((before.sa_flags & SA_SIGINFO) != 0) {
         before.sa_sigaction(signal, info, context);
@@ -53,7 +53,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const machine_registers r = read_registers(context);
     const fault f{signal, info->si_addr, reinterpret_cast<const void*>(r.pc), reinterpret_cast<const void*>(r.fp)};
     if (!was_sent(*info) && fault_handler(f)) return;
-    pass_on(signal, info, context);
+    pass_fault_on(signal, info, context);
 }
 
 // A size that sigaltstack accepts.

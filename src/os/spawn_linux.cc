@@ -33,6 +33,7 @@
 #include "os/never_inlined.h"
 #include "os/os.h"
 #include "os/process_calls.h"
+#include "os/process_descriptor_linux.h"
 #include "os/spawn_child.h"
 
 extern char** environ;  // NOLINT: POSIX has it in no header
@@ -47,7 +48,6 @@ constexpr unsigned long until_execution = 0x4000;    // CLONE_VFORK
 constexpr std::size_t child_stack_size = 64 * 1024;  // holds a path of PATH_MAX, and the calls
 constexpr int signals_end = 65;
 constexpr long call_pidfd_open = 434;
-constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
 
 using kernel_signal_set = uint64_t;
 

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "os/os.h"
+#include "os/thread_cpu_clock_linux.h"
 
 namespace weft::detail::os {
 
@@ -38,12 +39,6 @@ struct directory_entry {
     char name[1];
 };
 
-clockid_t cpu_clock_of(int tid) noexcept {
-    constexpr unsigned per_thread = 4;
-    constexpr unsigned scheduled_time = 2;
-    return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | per_thread | scheduled_time);
-}
-
 bool read_about_thread(int tid, const char* file, char (&text)[128]) noexcept {
     char path[64];
     std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
@@ -59,7 +54,7 @@ bool read_about_thread(int tid, const char* file, char (&text)[128]) noexcept {
 
 int64_t thread_cpu_ns(int tid) noexcept {
     timespec used{};
-    if (clock_gettime(cpu_clock_of(tid), &used) != 0) return -1;
+    if (clock_gettime(thread_cpu_clock(tid), &used) != 0) return -1;
     return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 

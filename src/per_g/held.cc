@@ -16,7 +16,6 @@ namespace {
 constexpr uint32_t places = 1024;
 constexpr uint32_t probes = 16;
 constexpr uint32_t sites_max = 64;
-constexpr int frames_max = 32;
 
 // If the standard library is not inlined, the first three frames are its own, so a place is known
 // by four.
@@ -127,7 +126,7 @@ void report_held_mutex(const G& g, const void* frame) noexcept {
     while (count < lock_site::frames && seen.site.pcs[count] != nullptr) ++count;
     out.frames(seen.site.pcs, count, {});
     out.print("weft: it leaves the thread at\n");
-    out.backtrace(nullptr, frame, *g.stack, frames_max);
+    out.backtrace(nullptr, frame, *g.stack);
 }
 
 }  // namespace weft::detail

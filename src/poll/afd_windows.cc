@@ -39,6 +39,7 @@
 #include <weft/detail/wait.h>
 
 #include "base/assert.h"
+#include "base/time_units.h"
 #include "os/os.h"
 #include "os/std_handles.h"
 #include "os/windows_api.h"
@@ -233,7 +234,6 @@ private:
     static DWORD time_to(int64_t deadline_ns) noexcept {
         if (deadline_ns == 0) return 0;
         if (deadline_ns == never) return INFINITE;
-        constexpr int64_t ns_per_ms = 1'000'000;
         constexpr int64_t longest_ms = INT32_MAX;
         const int64_t left_ns = deadline_ns - os::monotonic_ns();
         if (left_ns <= 0) return 0;

@@ -24,6 +24,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/time_units.h"
 #include "os/late_handlers.h"
 #include "os/os.h"
 #include "poll/backend.h"
@@ -33,8 +34,6 @@ namespace weft::detail {
 namespace {
 
 constexpr uint64_t own_token = UINT64_MAX;  // the eventfd's; no other token has all bits set
-constexpr int64_t ns_per_ms = 1'000'000;
-constexpr int64_t ns_per_s = 1'000'000'000;
 
 class epoll_backend final : public poll_backend {
 public:

@@ -26,6 +26,7 @@
 #include <weft/detail/wait.h>
 
 #include "os/os.h"
+#include "os/timespec.h"
 #include "poll/backend.h"
 
 namespace weft::detail {
@@ -103,9 +104,8 @@ private:
     int fetch(struct kevent* ready, int64_t deadline_ns) const noexcept {
         constexpr int most = static_cast<int>(poll_batch);
         if (deadline_ns == never) return ::kevent(kqueue_, nullptr, 0, ready, most, nullptr);
-        constexpr int64_t ns_per_s = 1'000'000'000;
         const int64_t left_ns = deadline_ns == 0 ? 0 : std::max(deadline_ns - os::monotonic_ns(), int64_t{0});
-        const timespec left = {.tv_sec = left_ns / ns_per_s, .tv_nsec = left_ns % ns_per_s};
+        const timespec left = os::to_timespec(left_ns);
         return ::kevent(kqueue_, nullptr, 0, ready, most, &left);
     }
 

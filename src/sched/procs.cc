@@ -14,6 +14,7 @@
 #include "lifecycle/start.h"
 #include "os/commit.h"
 #include "os/os.h"
+#include "os/whole_pages.h"
 #include "sched/priority_queues.h"
 #include "sched/recycle.h"
 #include "sched/switch.h"
@@ -23,11 +24,6 @@ namespace weft::detail {
 namespace {
 
 constexpr std::size_t area = procs_max * sizeof(P);
-
-std::size_t whole_pages(std::size_t size) noexcept {
-    const std::size_t page = os::page_size();
-    return (size + page - 1) / page * page;
-}
 
 [[noreturn]] void throw_no_memory(int error) {
     throw resource_exhausted(std::error_code(error, std::generic_category()),
@@ -75,7 +71,7 @@ void move_gs(scheduler& s, P& p) noexcept {
     p.low_waits = false;
 }
 
-processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_reserved(whole_pages(area)))) {
+processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_reserved(os::whole_pages(area)))) {
     if (at_ == nullptr) throw_no_memory(errno);
     if (const int error = make_up_to(n)) {
         free_all();
@@ -96,7 +92,7 @@ processors::~processors() { free_all(); }
 
 void processors::free_all() noexcept {
     for (uint32_t i = 0; i < made(); ++i) at_[i].~P();
-    os::unmap_pages(at_, whole_pages(area));
+    os::unmap_pages(at_, os::whole_pages(area));
 }
 
 P& processors::operator[](uint32_t index) const noexcept { return at_[index]; }
@@ -104,7 +100,7 @@ P& processors::operator[](uint32_t index) const noexcept { return at_[index]; }
 bool processors::is_surplus(const P& p) const noexcept { return p.index >= in_use(); }
 
 int processors::make_up_to(uint32_t n) noexcept {
-    const std::size_t needed = whole_pages(n * sizeof(P));
+    const std::size_t needed = os::whole_pages(n * sizeof(P));
     if (needed > committed_) {
         auto* from = reinterpret_cast<std::byte*>(at_) + committed_;
         if (const int error = os::commit_pages(from, needed - committed_)) return error;

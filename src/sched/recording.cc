@@ -11,6 +11,7 @@
 #include "lifecycle/crash.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "os/whole_pages.h"
 #include "per_g/labels.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
@@ -27,13 +28,8 @@ constexpr uint64_t events_most = uint64_t{1} << 26;
 constexpr std::size_t labels_most = 256;  // bytes
 constexpr int stack_most = 32;            // addresses
 
-std::size_t whole_pages(std::size_t bytes) noexcept {
-    const std::size_t page = os::page_size();
-    return (bytes + page - 1) / page * page;
-}
-
 recorded_thread* map_ring(uint64_t capacity) noexcept {
-    const std::size_t size = whole_pages(sizeof(recorded_thread) + capacity * sizeof(event_ring::place));
+    const std::size_t size = os::whole_pages(sizeof(recorded_thread) + capacity * sizeof(event_ring::place));
     void* const at = os::map_pages(size, true);
     if (at == nullptr) return nullptr;
     // The places are zeros, which are atomics of value 0; touching them would use memory.

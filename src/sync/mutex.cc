@@ -18,14 +18,9 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/simulation.h"
+#include "sync/starving.h"
 
 namespace weft {
-
-namespace {
-
-constexpr int64_t starving_after_ns = 1'000'000;
-
-}  // namespace
 
 void mutex::destroyed_in_use(const char* what) noexcept {
     const uint32_t bits = state_.lock_bits();
@@ -56,7 +51,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
             return wait_result::timed_out;
         }
         if (waiting_since_ns == 0) waiting_since_ns = now;
-        if (was_woken && now - waiting_since_ns > starving_after_ns) bits |= starving;
+        if (was_woken && now - waiting_since_ns > detail::starving_after_ns) bits |= starving;
 
         const bool lends = classes_in_use();
         if (lends) [[unlikely]]
@@ -83,7 +78,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         if (lends) waits_no_longer();
         if (me.ok) {
             // Handed over.
-            if (clock_ns() - waiting_since_ns < starving_after_ns) {
+            if (clock_ns() - waiting_since_ns < detail::starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
             }

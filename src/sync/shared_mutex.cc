@@ -26,6 +26,7 @@
 #include "os/os.h"
 #include "sched/simulation.h"
 #include "sync/reader_slots.h"
+#include "sync/starving.h"
 
 namespace weft {
 
@@ -33,7 +34,6 @@ using namespace detail;
 
 namespace {
 
-constexpr int64_t starving_after_ns = 1'000'000;
 constexpr uint32_t misses_until_spread = 256;
 
 [[noreturn]] void fatal_too_many() noexcept {

@@ -144,7 +144,7 @@ TEST_P(Debug, DumpsUnderLoadAreSafe) {
             }
         });
     }
-    const int dumps = scaled(20);
+    const int dumps = scaled(8);
     for (int i = 0; i < dumps; ++i) {
         const std::string dump =
             captured([&](int fd) { i % 2 == 0 ? rt().dump(fd) : rt().run([fd] { weft::dump(fd); }); });

@@ -16,13 +16,13 @@
 # soonest come first.
 legs() {
     cat <<'END'
-lint        format, layers, tidiness, words, documentation, clang-tidy
+lint        format, layers, tidiness, words, documentation; clang-tidy, with libc++ and every source alone
 native      GCC: all suites, examples, instruction budgets; every header of an adapter compiles alone
 model       model checks of the real headers, Spin models, their mutants
 asan        Clang, address and undefined-behaviour sanitizers
 tsan        Clang, thread sanitizer
 clang       Clang with thread-safety analysis and the inline context switch
-libcxx      Clang with libc++: every source alone; every public header alone, also with GCC, under the warnings of demanding users
+libcxx      Clang with libc++; every public header alone, also with GCC, under the warnings of demanding users
 aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
@@ -112,9 +112,13 @@ step() {
     return "$status"
 }
 
-# configure_step PRESET: options has arguments of the leg for CMake.
+# configure_step PRESET: options has arguments of the leg for CMake. Only the native leg compiles
+# the sources of the library one by one, as users do.
 configure_step() {
-    step "configure" ${within[@]+"${within[@]}"} cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON -DWEFT_TEST_OPTIMIZATION= \
+    local together=ON
+    [[ $1 != native ]] || together=OFF
+    step "configure" ${within[@]+"${within[@]}"} cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_LIBRARY_TOGETHER=$together \
+        -DWEFT_PRECOMPILE=ON -DWEFT_TEST_OPTIMIZATION= \
         "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" ${options[@]+"${options[@]}"}
 }
 
@@ -161,7 +165,7 @@ repeat() {
 # ---- The legs.
 
 leg_lint() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}" libc++-19-dev libc++abi-19-dev
     # Runs all checks, so that one run shows everything to repair.
     local status=0 repeated
     repeat
@@ -170,8 +174,9 @@ leg_lint() {
     step "words" python3 tools/words.py || status=1
     step "documentation" python3 tools/docs.py || status=1
     step "format (./dev format repairs it)" format_check || status=1
-    step "configure" cmake --preset clang -DWEFT_PRECOMPILE=OFF "-DCMAKE_CXX_COMPILER_LAUNCHER=" &&
-        step "clang-tidy" python3 tools/lint.py --build build/clang --jobs "$jobs" "${repeated[@]}" || status=1
+    # Each source alone, and with a library whose headers include few others: a missing include fails.
+    step "configure" cmake --preset libcxx -B build/lint -DWEFT_TLS=AUTO -DWEFT_ASIO=AUTO "-DCMAKE_CXX_COMPILER_LAUNCHER=" &&
+        step "clang-tidy" python3 tools/lint.py --build build/lint --jobs "$jobs" "${repeated[@]}" || status=1
     return "$status"
 }
 
@@ -235,12 +240,10 @@ leg_clang() {
 # examples are optimized as always.
 quickly_compiled=-DWEFT_TEST_OPTIMIZATION=-O0
 
-# Without precompiled headers, and with a library whose headers include few others, a missing
-# include fails.
+# The lint leg compiles each source alone with libc++.
 leg_libcxx() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
     local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument weft_components 01_hello 02_ping_pong)
-    is_full || options+=(-DWEFT_TEST_TOGETHER=OFF)
     if is_full; then
         options+=("$quickly_compiled")
         targets+=(examples/all {unit,conformance,exceptions,storm}_tests)
@@ -279,7 +282,7 @@ sanitizer_leg() {
         local options=(-DWEFT_BUILD_EXAMPLES=ON)
         build_step "$preset" && ctest_step "$preset"
     else
-        local options=(-DWEFT_BUILD_EXAMPLES=OFF)
+        local options=(-DWEFT_BUILD_EXAMPLES=OFF "$quickly_compiled")
         build_step "$preset" "${sanitizer_targets[@]}" "${canaries[@]}" &&
             ctest_step "$preset" -L "$sanitizer_suites" -E '^files_without_io_uring$'
     fi
