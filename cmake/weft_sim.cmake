@@ -15,4 +15,7 @@ set_target_properties(weft_sim PROPERTIES
 weft_library_flags(weft_sim)
 weft_exports(weft_sim)
 weft_strict_warnings(weft_sim)
+if(WEFT_TEST_TOGETHER)
+  weft_library_together(weft_sim)
+endif()
 add_dependencies(weft_components weft_sim)

@@ -25,7 +25,8 @@ USERS = ["weft_tls", "weft_sim", "weft_observe", "weft_observe_page", "weft_inst
 # Names that no header declares, because programs do not call them by name.
 UNDECLARED = {
     "weft": [f"__wrap_pthread_mutex_{name}" for name in ("clocklock", "lock", "timedlock", "trylock", "unlock")],  # weft_check_mutexes()
-    "weft_sim": ["clock_gettime", "gettimeofday", "time"],  # in place of the C library's
+    "weft_sim": ["clock_gettime", "gettimeofday", "time", "arc4random", "arc4random_buf", "arc4random_uniform", "getentropy", "getrandom",
+                 "rand", "random", "srand", "srandom", "std::random_device::_M_getval"],  # in place of the C library's
     "weft_observe": ["weft_find_in_debug_information", "otel_thread_ctx_v1"],
 }
 HEAD = """# Names that the library exports, without parameters.

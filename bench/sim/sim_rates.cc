@@ -121,6 +121,7 @@ int main() {
     schedules(strategy::random_walk, "random_walk");
     schedules(strategy::pct, "pct");
     schedules(strategy::partial_order, "partial_order");
+    schedules(strategy::uniform_walk, "uniform_walk");
     sleeps();
     echo();
     return 0;

@@ -13,9 +13,11 @@ namespace weft::detail {
 
 enum class reported : uint8_t { watchdog, deadlock, fatal };
 
-// One for the process; nullptr: none. If the process is about to end, it ends when the hook
-// returns. The hook takes no lock that the caller may hold, and does not allocate.
-void set_report_hook(void (*hook)(reported what) noexcept) noexcept;
+enum class report_user : uint8_t { recorder, simulation, count };
+
+// One for each user in the process; nullptr: none. If the process is about to end, it ends when the
+// hook returns. The hook takes no lock that the caller may hold, and does not allocate.
+void set_report_hook(report_user user, void (*hook)(reported what) noexcept) noexcept;
 
 void call_report_hook(reported what) noexcept;
 

@@ -5,7 +5,7 @@
 // a handler touches is a slot, which never ends: its descriptor stays open, and the next object
 // uses it again.
 //
-//      handler, crash      S1  finds slots in use     S2  sets a bit of reasons    S3  writes to the eventfd
+//      handler, crash      S1  finds trigger_slots in use     S2  sets a bit of reasons    S3  writes to the eventfd
 //      thread              R1  reads the eventfd      R2  takes the reasons
 //
 // A crash then waits until the thread has saved, at most longest_wait: the thread may need a lock
@@ -80,7 +80,7 @@ struct slot {
     std::atomic<uint32_t> last_saved{0};  // how often a last moment was saved, or could not be
 };
 
-constinit std::array<slot, most_objects> slots;
+constinit std::array<slot, most_objects> trigger_slots;
 
 constinit std::atomic<uint64_t> next_number{1};  // of a file
 
@@ -95,7 +95,7 @@ void wake(slot& s, uint32_t why) noexcept {
 // The hook of a signal, in a handler.
 template <int Signal>
 void on_signal() noexcept {
-    for (slot& s : slots) {
+    for (slot& s : trigger_slots) {
         if (is_in_use(s) && s.signal.load() == Signal) wake(s, reason::by_signal);
     }
 }
@@ -119,12 +119,12 @@ void on_report(reported what) noexcept {
         return is_in_use(s) && (s.wants.load() & why) != 0 && s.thread.load() != weft::detail::os::current_tid();
     };
     for (std::size_t i = 0; i < most_objects; ++i) {
-        before[i] = slots[i].last_saved.load();
-        if (is_told(slots[i])) wake(slots[i], why);
+        before[i] = trigger_slots[i].last_saved.load();
+        if (is_told(trigger_slots[i])) wake(trigger_slots[i], why);
     }
     if ((why & reason::last_moment) == 0) return;
     for (std::size_t i = 0; i < most_objects; ++i) {
-        const slot& s = slots[i];
+        const slot& s = trigger_slots[i];
         while (is_told(s) && s.last_saved.load() == before[i] && weft::detail::os::monotonic_ns() < until) {
             const std::timespec pause{0, 1'000'000};
             ::nanosleep(&pause, nullptr);
@@ -172,7 +172,7 @@ public:
 
 private:
     static slot& get() {
-        for (slot& s : slots) {
+        for (slot& s : trigger_slots) {
             int owner = s.owner.load();
             const bool is_free = owner != ::getpid();
             if (is_free && s.owner.compare_exchange_strong(owner, ::getpid())) return s;
@@ -373,7 +373,7 @@ triggers::triggers(const recorder& from, trigger_options options) {
                                     "weft: signal " + std::to_string(options.signal) + " cannot trigger recordings");
         }
     }
-    weft::detail::set_report_hook(&on_report);
+    weft::detail::set_report_hook(weft::detail::report_user::recorder, &on_report);
     state_ = std::make_unique<state>(detail::access::session_of(from), std::move(options));
     const trigger_options& o = state_->options;
     const bool calls_program = o.when != nullptr || o.saved != nullptr;

@@ -10,20 +10,19 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/time_units.h"
 #include "sim/controlled_run.h"
 
 namespace weft::sim {
 
 namespace {
 
-constexpr int64_t second_ns = 1'000'000'000;
-
 // False: the caller is not in a simulation.
 bool simulated_time(timespec& t) noexcept {
     const controlled_run* run = controlled_run::of_caller();
     if (run == nullptr) return false;
-    t.tv_sec = static_cast<time_t>(run->now_ns / second_ns);
-    t.tv_nsec = static_cast<long>(run->now_ns % second_ns);
+    t.tv_sec = static_cast<time_t>(run->now_ns / weft::detail::ns_per_s);
+    t.tv_nsec = static_cast<long>(run->now_ns % weft::detail::ns_per_s);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include <weft/error.h>
 #include <weft/go.h>
 
+#include "os/unwind.h"
 #include "sched/schedule.h"
 
 namespace weft::sim {
@@ -30,23 +31,40 @@ constexpr uint32_t fair_steps = 500;
 // The clock, among the options.
 constexpr uint32_t the_clock = 0;
 
+// Of an operation that is about to begin: those of weft come first.
+std::vector<const void*> frames_of_caller() {
+    constexpr std::size_t most = 24;
+    std::vector<const void*> frames;
+    weft::detail::os::for_each_own_frame(
+        [](void* to, const void* pc) {
+            auto& all = *static_cast<std::vector<const void*>*>(to);
+            all.push_back(pc);
+            return all.size() < most;
+        },
+        &frames);
+    return frames;
+}
+
 }  // namespace
 
 controlled_run::~controlled_run() {
     if (result_ != verdict::passed) network_.computers.abandon();
 }
 
-void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_steps) {
+void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     chooser_ = by;
     replayed_ = replayed;
     replayed_at_ = 0;
-    keeps_steps_ = keeps_steps;
+    keeps_steps_ = keeps != kept::nothing;
+    keeps_frames_ = keeps == kept::steps_and_frames;
     runnable_.clear();
     pending_.clear();
     picked_ = nullptr;
     choices_ = 0;
+    random_state_ = 0;
     taken_.clear();
     steps_ = 0;
+    idle_moves_ = 0;
     records_.clear();
     green_threads_.clear();
     body_returned_ = false;
@@ -57,6 +75,15 @@ void controlled_run::begin(chooser* by, const schedule* replayed, bool keeps_ste
     host_instead_.reset();
     network_.clear();
     order_.clear();
+}
+
+// splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+uint64_t controlled_run::random_number() noexcept {
+    random_state_ += 0x9e3779b97f4a7c15;
+    uint64_t x = random_state_;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
 }
 
 void controlled_run::execute(const std::function<void()>& body) {
@@ -120,14 +147,17 @@ bool controlled_run::count_step() noexcept {
     return false;
 }
 
-void controlled_run::record(uint32_t number, bool deviates) {
+void controlled_run::record(const candidate& taken, const candidate* by_default) {
     if (!keeps_steps_) return;
-    if (number == the_clock) {
-        records_.push_back({number, operation::timer, nullptr, deviates, now_ns, {}});
-        return;
-    }
+    records_.push_back({taken.g, taken.next, taken.object, by_default != nullptr, now_ns, {}, {}});
+    if (by_default != nullptr) records_.back().instead = *by_default;
+    if (keeps_frames_ && taken.g != the_clock) records_.back().frames = pending_of(taken.g).frames;
+}
+
+candidate controlled_run::candidate_of(const G* g) {
+    const uint32_t number = number_of(g);
     const pending& p = pending_of(number);
-    records_.push_back({number, p.what, p.object, deviates, now_ns, {}});
+    return {number, p.what, p.object};
 }
 
 uint32_t controlled_run::replayed_option(uint32_t n) noexcept {
@@ -141,7 +171,12 @@ void controlled_run::note_option(uint32_t option) {
     ++choices_;
 }
 
-uint32_t controlled_run::choose(uint32_t n) noexcept { return is_driving() ? 0 : draw(n); }
+uint32_t controlled_run::choose(uint32_t n) noexcept {
+    if (is_driving()) return 0;
+    const uint32_t value = draw(n);
+    if (value != 0 && keeps_steps_) note("choice " + std::to_string(value) + " of 0 to " + std::to_string(n - 1));
+    return value;
+}
 
 uint32_t controlled_run::draw(uint32_t n) noexcept {
     if (n == 1) return 0;
@@ -174,14 +209,9 @@ bool controlled_run::is_due() const noexcept {
 // the clock, if a timer may fire first.
 uint32_t controlled_run::pick(G* running, bool can_continue) {
     options_.clear();
-    const auto add = [this](const G* g) {
-        const uint32_t number = number_of(g);
-        const pending& p = pending_of(number);
-        options_.push_back({number, p.what, p.object});
-    };
-    if (running != nullptr && can_continue) add(running);
-    for (const waiting& w : runnable_) add(w.g);
-    if (running != nullptr && !can_continue) add(running);
+    if (running != nullptr && can_continue) options_.push_back(candidate_of(running));
+    for (const waiting& w : runnable_) options_.push_back(candidate_of(w.g));
+    if (running != nullptr && !can_continue) options_.push_back(candidate_of(running));
     if (may_fire_early()) options_.push_back({the_clock, operation::timer, nullptr});
     uint32_t option = 0;
     if (options_.size() > 1) {
@@ -189,7 +219,7 @@ uint32_t controlled_run::pick(G* running, bool can_continue) {
         option = chooser_ != nullptr ? chooser_->pick(options_, can_continue) : replayed_option(n);
         note_option(option);
     }
-    record(options_[option].g, option != 0);
+    record(options_[option], option == 0 ? nullptr : options_.data());
     return option;
 }
 
@@ -201,7 +231,7 @@ G* controlled_run::take(std::size_t index) noexcept {
 
 G* controlled_run::take_due() {
     G* g = take(0);
-    record(number_of(g), false);
+    record(candidate_of(g));
     return g;
 }
 
@@ -211,7 +241,8 @@ G* controlled_run::begin_step(G* g) noexcept {
     pending& p = pending_of(number);
     const bool is_access = p.what == operation::value_read || p.what == operation::value_write;
     if (keeps_order_ && p.object != nullptr && !is_access) order_.operate(number, p.object);
-    p = {operation::run, nullptr};
+    p.what = operation::run;
+    p.object = nullptr;
     return g;
 }
 
@@ -260,6 +291,7 @@ void controlled_run::push(G* g) noexcept {
     if (keeps_order_ && by != nullptr && by != driver_) order_.make_runnable(number_of(by), number);
     if (keeps_steps_) remember(*g, number);
     runnable_.push_back({g, steps_});
+    idle_moves_ = 0;
 }
 
 // The next of runnable_, after the timers that fire first. nullptr: nothing can run.
@@ -275,6 +307,11 @@ G* controlled_run::pick_waiting() {
                 return nullptr;
             }
             if (due_ns == weft::detail::never) return nullptr;
+            if (++idle_moves_ > limits_.max_steps) {
+                fail(verdict::deadlock, "all green threads wait, and the last " + std::to_string(limits_.max_steps) +
+                                            " timers or packets have woken none of them");
+                return nullptr;
+            }
         } else {
             if (!count_step()) return nullptr;
             if (is_due()) return take_due();
@@ -297,7 +334,10 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
     if (g == driver_) return false;
     if (result_ != verdict::passed) return true;
     const uint32_t number = number_of(g);
-    pending_of(number) = {what, object};
+    pending& p = pending_of(number);
+    p.what = what;
+    p.object = object;
+    if (keeps_frames_) p.frames = frames_of_caller();
     const bool yields = what == operation::yield;
     if (!count_step()) return true;
     if (is_due()) {
@@ -306,7 +346,7 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
     }
     if (yields && runnable_.empty()) now_ns += lone_yield_ns;
     if (!limits_.before_operations && !yields) {
-        record(number, false);
+        record(candidate_of(g));
         begin_step(g);
         return false;
     }
@@ -342,7 +382,7 @@ void controlled_run::failed(const G* g) noexcept {
 }
 
 void controlled_run::note(std::string what) {
-    if (keeps_steps_) records_.push_back({0, operation::run, nullptr, false, now_ns, std::move(what)});
+    if (keeps_steps_) records_.push_back({0, operation::run, nullptr, false, now_ns, std::move(what), {}});
 }
 
 void controlled_run::access(const void* value, bool writes, const std::source_location& where) {

@@ -39,7 +39,9 @@ struct step_record {
     const void* object;
     bool deviates;  // another one would run by default
     int64_t at_ns;
-    std::string note{};  // not empty: an event, and not a step of a green thread
+    std::string note{};                 // not empty: an event, and not a step of a green thread
+    candidate instead{};                // if it deviates: what would run by default
+    std::vector<const void*> frames{};  // where it begins, or where it has waited
 };
 
 class controlled_run final : public weft::detail::simulation {
@@ -57,9 +59,11 @@ public:
     controlled_run& operator=(const controlled_run&) = delete;
     ~controlled_run();
 
-    // The next schedule is chosen by `by`, or, if that is nullptr, is `replayed`. keeps_steps: for
-    // the text.
-    void begin(chooser* by, const schedule* replayed, bool keeps_steps);
+    enum class kept : uint8_t { nothing, steps, steps_and_frames };
+
+    // The next schedule is chosen by `by`, or, if that is nullptr, is `replayed`. What it keeps is
+    // for texts.
+    void begin(chooser* by, const schedule* replayed, kept keeps);
 
     // Runs body as the first green thread, until nothing can run any longer. Caller: a G of the
     // simulated runtime that is not simulated itself.
@@ -95,6 +99,11 @@ public:
     void access(const void* value, bool writes, const std::source_location& where);
 
     void forget_value(const void* value) noexcept { order_.forget(value); }
+
+    // Of the C library, for the test: the same in each schedule, after the same seed.
+    [[nodiscard]] uint64_t random_number() noexcept;
+
+    void seed_random_numbers(uint64_t seed) noexcept { random_state_ = seed; }
 
     // choose() for the simulation itself.
     [[nodiscard]] uint32_t draw(uint32_t n) noexcept;
@@ -133,11 +142,13 @@ private:
     struct pending {
         weft::detail::operation what = weft::detail::operation::start;
         const void* object = nullptr;
+        std::vector<const void*> frames{};  // if they are kept
     };
 
     [[nodiscard]] uint32_t number_of(uint64_t id) const noexcept;
     [[nodiscard]] uint32_t number_of(const weft::detail::G* g) const noexcept;
     uint32_t number_new(weft::detail::G& g);
+    [[nodiscard]] candidate candidate_of(const weft::detail::G* g);
     [[nodiscard]] pending& pending_of(uint32_t number);
     [[nodiscard]] bool count_step() noexcept;
     uint32_t replayed_option(uint32_t n) noexcept;
@@ -153,7 +164,7 @@ private:
     weft::detail::G* take(std::size_t index) noexcept;
     weft::detail::G* take_due();
     weft::detail::G* begin_step(weft::detail::G* g) noexcept;
-    void record(uint32_t number, bool deviates);
+    void record(const candidate& taken, const candidate* by_default = nullptr);
     void remember(const weft::detail::G& g, uint32_t number);
 
     const limits limits_;
@@ -162,6 +173,7 @@ private:
     const schedule* replayed_ = nullptr;
     std::size_t replayed_at_ = 0;
     bool keeps_steps_ = false;
+    bool keeps_frames_ = false;
 
     uint64_t first_id_ = 0;
     std::vector<uint32_t> numbers_;  // by id, from first_id_; 0: none of this schedule
@@ -177,8 +189,10 @@ private:
     std::vector<pending> pending_;       // by number
     weft::detail::G* picked_ = nullptr;  // by replaces(), for next()
     uint64_t choices_ = 0;
+    uint64_t random_state_ = 0;
     schedule taken_;
     uint64_t steps_ = 0;
+    uint64_t idle_moves_ = 0;  // of the clock, since a green thread became runnable
     std::vector<step_record> records_;
     std::vector<g_record> green_threads_;  // by number
     bool body_returned_ = false;

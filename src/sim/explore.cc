@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
@@ -17,9 +18,13 @@
 #include <weft/sim/sim.h>
 
 #include "base/assert.h"
+#include "base/report_hook.h"
+#include "os/os.h"
 #include "sched/random.h"
 #include "sim/clocks.h"
 #include "sim/controlled_run.h"
+#include "sim/places.h"
+#include "sim/random_numbers.h"
 
 namespace weft::sim {
 
@@ -99,7 +104,7 @@ public:
 
     report explore() {
         const uint64_t most = schedules();
-        const auto chooser = make_chooser(with_, seed());
+        const auto chooser = chooser_for_exploring();
         const auto end = with_.budget.count() == 0 ? clock::time_point::max() : clock::now() + with_.budget;
         report r;
         std::optional<outcome> failure;
@@ -109,7 +114,7 @@ public:
                 r.exhausted = true;
                 return false;
             }
-            run.begin(chooser.get(), nullptr, false);
+            run.begin(chooser.get(), nullptr, controlled_run::kept::nothing);
             execute(run);
             chooser->ended(run.steps());
             ++r.schedules;
@@ -124,7 +129,7 @@ public:
     report replay(const schedule& wanted) {
         report r;
         r.schedules = 1;
-        outcome o = once(wanted, true, &r.steps);
+        outcome o = once(wanted, controlled_run::kept::nothing, &r.steps);
         if (o.result != verdict::passed) describe(r, std::move(o));
         return r;
     }
@@ -137,7 +142,7 @@ public:
         std::vector<outcome> all;
         world_.drive(limits_, [&](controlled_run& run) {
             if (r.schedules == schedules() || !chooser->begin()) return false;
-            run.begin(chooser.get(), nullptr, true);
+            run.begin(chooser.get(), nullptr, controlled_run::kept::steps);
             execute(run);
             chooser->ended(run.steps());
             all.push_back(outcome_of(run));
@@ -146,7 +151,7 @@ public:
             return true;
         });
         for (const outcome& first : all) {
-            compare(first, once(first.taken, true), r);
+            compare(first, once(first.taken, controlled_run::kept::steps), r);
             if (!r) return r;
         }
         if (!all.empty() && all.back().result != verdict::passed) describe(r, std::move(all.back()));
@@ -160,6 +165,12 @@ private:
         return with_.schedules != 0 ? with_.schedules : from_environment("WEFT_SIM_SCHEDULES", usual_schedules);
     }
 
+    [[nodiscard]] std::unique_ptr<chooser> chooser_for_exploring() const {
+        std::string around = with_.around;
+        if (const char* text = std::getenv("WEFT_SIM_AROUND"); around.empty() && text != nullptr) around = text;
+        return around.empty() ? make_chooser(with_, seed()) : make_neighbours(parse_schedule(around), seed());
+    }
+
     static void compare(const outcome& first, const outcome& second, report& r);
 
     void execute(controlled_run& run) {
@@ -167,12 +178,12 @@ private:
         if (with_.has_failed && with_.has_failed()) run.fail(verdict::failed, "a check of the test has failed");
     }
 
-    outcome once(const schedule& wanted, bool keeps_steps, uint64_t* steps = nullptr) {
+    outcome once(const schedule& wanted, controlled_run::kept keeps, uint64_t* steps = nullptr) {
         outcome o;
         bool ran = false;
         world_.drive(limits_, [&](controlled_run& run) {
             if (std::exchange(ran, true)) return false;
-            run.begin(nullptr, &wanted, keeps_steps);
+            run.begin(nullptr, &wanted, keeps);
             execute(run);
             if (steps != nullptr) *steps = run.steps();
             o = outcome_of(run);
@@ -192,7 +203,7 @@ private:
                 const std::size_t stop = std::min(at + size, tried.size());
                 tried.erase(tried.begin() + static_cast<std::ptrdiff_t>(at),
                             tried.begin() + static_cast<std::ptrdiff_t>(stop));
-                outcome o = once(tried, false);
+                outcome o = once(tried, controlled_run::kept::nothing);
                 if (o.result == best.result && o.taken.size() < best.taken.size()) {
                     best = std::move(o);
                     removed = true;
@@ -305,19 +316,28 @@ private:
     std::map<const void*, std::size_t> numbers_;
 };
 
-std::string text_of(const step_record& step, const outcome& o, object_numbers& objects) {
-    if (!step.note.empty()) return step.note;
+std::string text_of(const candidate& step, const outcome& o, object_numbers& objects) {
     if (step.g == 0) return "the clock moves to the next timer";
     const g_record& g = o.green_threads[step.g];
-    std::string text = name_of_g(step.g, g) + " " + words_of(step.what);
+    std::string text = name_of_g(step.g, g) + " " + words_of(step.next);
     if (const std::size_t object = objects.of(step.object); object != 0) text += " #" + std::to_string(object);
-    if (step.what == weft::detail::operation::start && !g.started.empty()) text += " (" + g.started + ")";
+    if (step.next == weft::detail::operation::start && !g.started.empty()) text += " (" + g.started + ")";
+    return text;
+}
+
+std::string text_of(const step_record& step, const outcome& o, object_numbers& objects, place_finder& places) {
+    if (!step.note.empty()) return step.note;
+    std::string text = text_of(candidate{step.g, step.what, step.object}, o, objects);
+    if (step.what != weft::detail::operation::start)
+        if (const std::string place = places.of(step.frames); !place.empty()) text += " (" + place + ")";
+    if (step.deviates) text += "; by default: " + text_of(step.instead, o, objects);
     return text;
 }
 
 // Of a long run only the begin and the end, and what is not a step.
 std::string text_of(const outcome& o) {
     object_numbers objects;
+    place_finder places;
     std::string text;
     const std::size_t hidden = o.records.size() > shown_max ? o.records.size() - shown_max : 0;
     std::size_t left_out = 0;
@@ -327,23 +347,25 @@ std::string text_of(const outcome& o) {
     };
     for (std::size_t i = 0; i < o.records.size(); ++i) {
         const step_record& record = o.records[i];
-        const std::string step = text_of(record, o, objects);
         if (i >= shown_max / 2 && i < shown_max / 2 + hidden && record.note.empty()) {
             ++left_out;
             continue;
         }
         say_left_out();
-        text += (!record.note.empty() ? "-- " : record.deviates ? " > " : "   ") + step + '\n';
+        text += !record.note.empty() ? "-- " : record.deviates ? " > " : "   ";
+        text += text_of(record, o, objects, places) + '\n';
     }
     return text;
 }
 
 void exploration::compare(const outcome& first, const outcome& second, report& r) {
+    place_finder places;
     object_numbers of_first;
     object_numbers of_second;
-    const auto text = [](const outcome& o, std::size_t i, object_numbers& objects) {
+    const auto text = [&places](const outcome& o, std::size_t i, object_numbers& objects) {
         if (i >= o.records.size()) return std::string("it has ended");
-        return text_of(o.records[i], o, objects) + ", at " + std::to_string(o.records[i].at_ns - begin_ns) + " ns";
+        return text_of(o.records[i], o, objects, places) + ", at " + std::to_string(o.records[i].at_ns - begin_ns) +
+               " ns";
     };
     for (std::size_t i = 0; i < std::max(first.records.size(), second.records.size()); ++i) {
         const std::string one = text(first, i, of_first);
@@ -366,7 +388,7 @@ void exploration::compare(const outcome& first, const outcome& second, report& r
 }
 
 void exploration::describe(report& r, outcome o) {
-    const outcome again = once(o.taken, true);
+    const outcome again = once(o.taken, controlled_run::kept::steps_and_frames);
     r.result = o.result;
     r.reason = std::move(o.reason);
     r.schedule = to_text(o.taken);
@@ -400,8 +422,22 @@ const char* name_of(verdict v) noexcept {
     return "?";
 }
 
+// A fatal error ends the process, so its schedule is said before. Does not allocate.
+void say_schedule(weft::detail::reported what) noexcept {
+    const controlled_run* run = controlled_run::of_caller();
+    if (what != weft::detail::reported::fatal || run == nullptr) return;
+    const auto say = [](const char* text) {
+        weft::detail::os::write_all(weft::detail::os::stderr_fd, text, std::strlen(text));
+    };
+    say("weft::sim: to repeat it: WEFT_SIM=");
+    put_text(run->taken(), say);
+    say("\n");
+}
+
 void check_caller() {
     use_clocks();
+    use_random_numbers();
+    weft::detail::set_report_hook(weft::detail::report_user::simulation, &say_schedule);
     if (this_g::id() != 0)
         weft::detail::fatal("weft::sim was called in a green thread; call it in a plain thread, such as that of main");
 }

@@ -15,7 +15,9 @@ using std::chrono::nanoseconds;
 
 constexpr uint32_t time_steps = 64;  // of the span
 
-[[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument("weft::sim::random_faults: " + why); }
+[[noreturn]] void refuse_plan(const std::string& why) {
+    throw std::invalid_argument("weft::sim::random_faults: " + why);
+}
 
 bool needs_two_hosts(fault_kind what) noexcept {
     return what == fault_kind::partition || what == fault_kind::partition_one_way;
@@ -61,9 +63,9 @@ const char* words_of(fault_kind what) noexcept {
 }  // namespace
 
 fault_plan random_faults(const std::vector<std::string>& hosts, const random_fault_options& how) {
-    if (how.span < std::chrono::milliseconds(1)) refuse("the span is " + std::to_string(how.span.count()) + " ns");
-    if (how.partitions && hosts.size() < 2) refuse("a partition needs two hosts");
-    if (hosts.empty()) refuse("there is no host");
+    if (how.span < std::chrono::milliseconds(1)) refuse_plan("the span is " + std::to_string(how.span.count()) + " ns");
+    if (how.partitions && hosts.size() < 2) refuse_plan("a partition needs two hosts");
+    if (hosts.empty()) refuse_plan("there is no host");
     std::vector<fault_kind> kinds;
     if (how.crashes) kinds.push_back(fault_kind::crash);
     if (how.partitions) kinds.insert(kinds.end(), {fault_kind::partition, fault_kind::partition_one_way});

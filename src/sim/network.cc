@@ -59,6 +59,11 @@ void host::restart() const {
     current().network().restart(number_);
 }
 
+void host::fail(socket_call what, std::errc error, const call_failures& which) const {
+    if (error == std::errc{}) refuse("a call fails with an error, and std::errc{} is none");
+    current().network().fail(number_, what, static_cast<int>(error), which);
+}
+
 bool host::is_up() const { return current().network().computers.is_up(number_); }
 
 network::network() { static_cast<void>(current()); }

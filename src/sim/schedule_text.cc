@@ -26,14 +26,8 @@ uint64_t number(std::string_view whole, std::string_view& rest) {
 }  // namespace
 
 std::string to_text(const schedule& s) {
-    std::string text(prefix);
-    uint64_t next = 0;
-    for (const deviation& d : s) {
-        if (next != 0) text += ',';
-        text += std::to_string(d.at - next);
-        if (d.option != 1) text += ':' + std::to_string(d.option);
-        next = d.at + 1;
-    }
+    std::string text;
+    put_text(s, [&text](const char* part) { text += part; });
     return text;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,24 @@ struct deviation {
 using schedule = std::vector<deviation>;  // by increasing `at`
 
 [[nodiscard]] std::string to_text(const schedule& s);
+
+// The same in pieces: put(const char*). Does not allocate.
+template <typename Put>
+void put_text(const schedule& s, Put put) {
+    put("w1.");
+    uint64_t next = 0;
+    for (const deviation& d : s) {
+        char text[48];
+        const auto skipped = static_cast<unsigned long long>(d.at - next);
+        if (d.option == 1) {
+            std::snprintf(text, sizeof(text), next == 0 ? "%llu" : ",%llu", skipped);
+        } else {
+            std::snprintf(text, sizeof(text), next == 0 ? "%llu:%u" : ",%llu:%u", skipped, d.option);
+        }
+        put(text);
+        next = d.at + 1;
+    }
+}
 
 // Throws std::invalid_argument.
 [[nodiscard]] schedule parse_schedule(std::string_view text);

@@ -47,6 +47,7 @@ int64_t simulated_network::send_to(
 }
 
 int64_t simulated_network::send_datagram(sock& s, std::string bytes, const place& to) {
+    if (const int error = failure_of(s.host, socket_call::send); error != 0) return -error;
     const auto size = static_cast<int64_t>(bytes.size());
     if (s.family == AF_UNIX) {
         sock* other = s.out ? with_serial(s.out->reader) : bound_to(s.host, SOCK_DGRAM, to.path);
@@ -110,6 +111,7 @@ int64_t simulated_network::receive_from(
     if (s->is == state::dead) return -ECONNABORTED;
     if (s->error != 0) return -std::exchange(s->error, 0);
     if (s->queue.empty()) return s->reads_no_more ? 0 : -EAGAIN;
+    if (const int error = failure_of(s->host, socket_call::receive); error != 0) return -error;
     const arrival a = std::move(s->queue.front());
     s->queue.pop_front();
     s->queued_bytes -= std::min(s->queued_bytes, a.bytes.size());

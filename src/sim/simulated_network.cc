@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <weft/net/endpoint.h>
@@ -53,6 +55,27 @@ void simulated_network::clear() {
     computers.clear();
     options = {};
     count = {};
+    failing_.clear();
+}
+
+void simulated_network::fail(unsigned host, socket_call what, int error, const call_failures& which) {
+    failing_.push_back({host, what, error, which});
+}
+
+int simulated_network::failure_of(unsigned host, socket_call what) {
+    constexpr const char* names[] = {"make a socket", "bind", "listen", "connect", "accept", "send", "receive"};
+    for (failing_call& f : failing_) {
+        if (f.host != host || f.what != what || f.left.times == 0) continue;
+        if (f.left.after != 0) {
+            --f.left.after;
+            continue;
+        }
+        --f.left.times;
+        run_.note(computers.name(host) + " cannot " + names[static_cast<std::size_t>(what)] + ": " +
+                  std::generic_category().message(f.error));
+        return f.error;
+    }
+    return 0;
 }
 
 int64_t simulated_network::now_ns() const noexcept { return run_.now_ns; }
@@ -94,6 +117,7 @@ int simulated_network::make(int family, int type) noexcept {
     if (type != SOCK_STREAM && type != SOCK_DGRAM) return -EPROTONOSUPPORT;
     const unsigned host = run_.host_of_caller();
     if (!computers.is_up(host)) return -ENETDOWN;
+    if (const int error = failure_of(host, socket_call::make); error != 0) return -error;
     const sock* s = new_sock(family, type, host);
     return s == nullptr ? -EMFILE : s->fd;
 }
@@ -268,6 +292,7 @@ int simulated_network::bind(int fd, const sockaddr* at, uint32_t size) noexcept 
     sock* s = of(fd);
     if (s == nullptr) return -EBADF;
     if (s->is == state::dead) return -ENETDOWN;
+    if (const int error = failure_of(s->host, socket_call::bind); error != 0) return -error;
     const socket_address a = read_address(at, size);
     if (s->family == AF_UNIX) {
         std::string path = path_of(a.to_unix_address());

@@ -70,6 +70,7 @@ public:
 
     void crash(unsigned host) noexcept;
     void restart(unsigned host);
+    void fail(unsigned host, socket_call what, int error, const call_failures& which);
 
     int make(int family, int type) noexcept override;
     int make_pair(int type, int (&fds)[2]) noexcept override;
@@ -194,6 +195,16 @@ private:
     void edge(const sock& s, uint32_t what) noexcept;
     void edge(uint64_t serial, uint32_t what) noexcept;
 
+    struct failing_call {
+        unsigned host;
+        socket_call what;
+        int error;
+        call_failures left;
+    };
+
+    // The error of a call that would succeed; 0: it does.
+    [[nodiscard]] int failure_of(unsigned host, socket_call what);
+
     [[nodiscard]] int64_t delay();
     [[nodiscard]] bool happens(double part);
     [[nodiscard]] bool arrives(unsigned from, unsigned to, double loss);
@@ -218,6 +229,7 @@ private:
                           const std::string& bytes);
 
     controlled_run& run_;
+    std::vector<failing_call> failing_;
     int first_;
     std::vector<std::unique_ptr<sock>> socks_;  // by descriptor, from first_
     std::vector<int> free_;

@@ -7,6 +7,7 @@
 
 #include <weft/net/endpoint.h>
 
+#include "base/time_units.h"
 #include "net/socket_address.h"
 #include "os/sockets.h"
 #include "sim/controlled_run.h"
@@ -19,15 +20,15 @@ namespace {
 
 using net::endpoint;
 using net::detail::socket_address;
+using weft::detail::ns_per_s;
 namespace poll_bits = weft::detail::poll_bits;
 
-constexpr int64_t second_ns = 1'000'000'000;
 // As Linux: tcp_retries2, tcp_syn_retries.
-constexpr int64_t first_pause_ns = second_ns / 5;
-constexpr int64_t longest_pause_ns = 120 * second_ns;
-constexpr int64_t stream_patience_ns = 924 * second_ns;
-constexpr int64_t connect_pause_ns = second_ns;
-constexpr int64_t connect_patience_ns = 127 * second_ns;
+constexpr int64_t first_pause_ns = ns_per_s / 5;
+constexpr int64_t longest_pause_ns = 120 * ns_per_s;
+constexpr int64_t stream_patience_ns = 924 * ns_per_s;
+constexpr int64_t connect_pause_ns = ns_per_s;
+constexpr int64_t connect_patience_ns = 127 * ns_per_s;
 
 constexpr uint32_t split_once_in = 16;
 constexpr uint32_t split_places = 1'000'000;
@@ -74,7 +75,7 @@ void simulated_network::send_segment(const flow_ptr& f, segment s) {
     if (options.bytes_per_second != 0) {
         leaves_ns = std::max(leaves_ns, f->free_ns);
         const double takes_s = static_cast<double>(s.bytes.size()) / static_cast<double>(options.bytes_per_second);
-        f->free_ns = leaves_ns + static_cast<int64_t>(takes_s * static_cast<double>(second_ns));
+        f->free_ns = leaves_ns + static_cast<int64_t>(takes_s * static_cast<double>(ns_per_s));
         leaves_ns = f->free_ns;
     }
     s.due_ns = std::max(leaves_ns + delay(), f->last_ns);
@@ -189,6 +190,7 @@ int simulated_network::listen(int fd, int backlog) noexcept {
     sock* s = of(fd);
     if (s == nullptr) return -EBADF;
     if (s->type != SOCK_STREAM) return -EOPNOTSUPP;
+    if (const int error = failure_of(s->host, socket_call::listen); error != 0) return -error;
     if (!s->is_bound) {
         if (s->family == AF_UNIX) return -EINVAL;
         if (const int result = bind_to_any_port(*s, {}); result < 0) return result;
@@ -204,6 +206,7 @@ int simulated_network::accept(int fd) noexcept {
     if (s->is == state::dead) return -EAGAIN;  // it is cancelled when it waits; it ignores ENETDOWN
     if (s->is != state::listening) return -EINVAL;
     if (s->queue.empty()) return -EAGAIN;
+    if (const int error = failure_of(s->host, socket_call::accept); error != 0) return -error;
     sock* made = new_sock(s->family, SOCK_STREAM, s->host);
     if (made == nullptr) return -EMFILE;
     s = of(fd);
@@ -226,6 +229,7 @@ int simulated_network::connect(int fd, const sockaddr* to, uint32_t size) noexce
     sock* s = of(fd);
     if (s == nullptr) return -EBADF;
     if (s->is == state::dead) return -ENETDOWN;
+    if (const int error = failure_of(s->host, socket_call::connect); error != 0) return -error;
     const socket_address a = read_address(to, size);
     if (s->family == AF_UNIX) return connect_unix(*s, path_of(a.to_unix_address()));
     const std::optional<endpoint> e = a.to_endpoint();
@@ -355,6 +359,7 @@ int64_t simulated_network::send(int fd, const iovec* from, std::size_t count_of)
         f->writer_waits = true;
         return -EAGAIN;
     }
+    if (const int error = failure_of(s->host, socket_call::send); error != 0) return -error;
     segment made{.bytes = joined(from, count_of, options.window - used)};
     const auto moved = static_cast<int64_t>(made.bytes.size());
     if (static_cast<std::size_t>(moved) < total(from, count_of)) f->writer_waits = true;
@@ -375,6 +380,8 @@ int64_t simulated_network::receive(int fd, const iovec* into, std::size_t count_
     if (s->is == state::connecting) return -EAGAIN;
     if (s->is != state::connected) return -ENOTCONN;
     flow& f = *s->in;
+    if (f.available() != 0)
+        if (const int error = failure_of(s->host, socket_call::receive); error != 0) return -error;
     std::size_t moved = 0;
     for (std::size_t i = 0; i < count_of && f.available() != 0; ++i) {
         const std::size_t n = std::min(into[i].iov_len, f.available());

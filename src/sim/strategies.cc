@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace weft::sim {
@@ -140,6 +141,119 @@ private:
     priorities priorities_;
 };
 
+// Each order is about equally likely: a green thread with many steps left is chosen more often than
+// one with few. How many are left is known from the schedules before.
+class uniform_walk final : public chooser {
+public:
+    explicit uniform_walk(uint64_t seed) noexcept : seed_(seed) {}
+
+    bool begin() override {
+        random_ = generator(seed_, run_++);
+        taken_.assign(expected_.size(), 0);
+        return true;
+    }
+
+    uint32_t pick(std::span<const candidate> options, bool /*can_continue*/) override {
+        uint64_t all = 0;
+        for (const candidate& c : options) all += left(c.g);
+        uint64_t drawn = random_.below(static_cast<uint32_t>(std::min<uint64_t>(all, UINT32_MAX)));
+        uint32_t option = 0;
+        while (drawn >= left(options[option].g)) drawn -= left(options[option++].g);
+        const uint32_t g = options[option].g;
+        if (g >= taken_.size()) taken_.resize(g + 1, 0);
+        ++taken_[g];
+        return option;
+    }
+
+    uint32_t draw(uint32_t n) override { return random_.below(n); }
+
+    void ended(uint64_t /*steps*/) override {
+        expected_.resize(std::max(expected_.size(), taken_.size()), 0);
+        for (std::size_t g = 0; g < taken_.size(); ++g) expected_[g] = std::max(expected_[g], taken_[g]);
+    }
+
+private:
+    [[nodiscard]] uint64_t left(uint32_t g) const noexcept {
+        const uint32_t expected = g < expected_.size() ? expected_[g] : 0;
+        const uint32_t taken = g < taken_.size() ? taken_[g] : 0;
+        return expected > taken ? expected - taken : 1;
+    }
+
+    uint64_t seed_;
+    uint64_t run_ = 0;
+    prng random_{0};
+    std::vector<uint32_t> taken_;     // decisions for each green thread, by number
+    std::vector<uint32_t> expected_;  // the most of any schedule
+};
+
+// First a given schedule, then others that resemble it: with an entry less, more or changed, or as
+// far as some choice.
+class neighbours final : public chooser {
+public:
+    neighbours(uint64_t seed, schedule middle) : seed_(seed), middle_(std::move(middle)) {}
+
+    bool begin() override {
+        random_ = generator(seed_, run_);
+        now_ = middle_;
+        free_from_ = UINT64_MAX;
+        choices_ = 0;
+        next_ = 0;
+        if (run_++ == 0) return true;
+        if (random_.below(3) == 0) {
+            free_from_ = below(longest_);
+        } else {
+            for (uint32_t edits = 1 + random_.below(2); edits != 0; --edits) edit();
+        }
+        return true;
+    }
+
+    uint32_t pick(std::span<const candidate> options, bool /*can_continue*/) override {
+        return draw(static_cast<uint32_t>(options.size()));
+    }
+
+    uint32_t draw(uint32_t n) override {
+        const uint64_t at = choices_++;
+        if (at >= free_from_) return random_.below(n);
+        if (next_ == now_.size() || now_[next_].at != at) return 0;
+        const uint32_t option = now_[next_++].option;
+        return option < n ? option : 0;
+    }
+
+    void ended(uint64_t /*steps*/) override { longest_ = std::max(longest_, choices_); }
+
+private:
+    static constexpr uint32_t options_most = 3;
+
+    [[nodiscard]] uint64_t below(uint64_t n) noexcept {
+        return random_.below(static_cast<uint32_t>(std::min<uint64_t>(n, UINT32_MAX)));
+    }
+
+    void edit() {
+        if (now_.empty() || random_.below(2) == 0) {
+            const deviation added{below(longest_), 1 + random_.below(options_most)};
+            const auto place = std::ranges::lower_bound(now_, added.at, {}, [](const deviation& d) { return d.at; });
+            if (place == now_.end() || place->at != added.at) now_.insert(place, added);
+            return;
+        }
+        const auto place = now_.begin() + static_cast<std::ptrdiff_t>(below(now_.size()));
+        if (random_.below(2) == 0) {
+            now_.erase(place);
+        } else {
+            place->option = 1 + random_.below(options_most);
+        }
+    }
+
+    uint64_t seed_;
+    const schedule middle_;
+    uint64_t run_ = 0;
+    prng random_{0};
+    schedule now_;
+    uint64_t free_from_ = 0;  // choices from here on are random
+    uint64_t choices_ = 0;    // so far, in this schedule
+    std::size_t next_ = 0;    // of now_
+    uint64_t longest_ = 1;    // choices of a schedule
+};
+
 // Depth first. Each schedule takes the next option of the last decision that has one.
 class exhaustive final : public chooser {
 public:
@@ -234,12 +348,18 @@ std::unique_ptr<chooser> make_chooser(const options& with, uint64_t seed) {
             return std::make_unique<pct>(seed, with.depth);
         case strategy::partial_order:
             return std::make_unique<partial_order>(seed);
+        case strategy::uniform_walk:
+            return std::make_unique<uniform_walk>(seed);
         case strategy::exhaustive:
             return std::make_unique<exhaustive>(with.preemptions);
         case strategy::portfolio:
             break;
     }
     return std::make_unique<portfolio>(seed, with.depth);
+}
+
+std::unique_ptr<chooser> make_neighbours(const schedule& of, uint64_t seed) {
+    return std::make_unique<neighbours>(seed, of);
 }
 
 }  // namespace weft::sim

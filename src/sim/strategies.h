@@ -18,6 +18,7 @@
 
 #include "base/prng.h"
 #include "sched/simulation.h"
+#include "sim/schedule_text.h"
 
 namespace weft::sim {
 
@@ -45,6 +46,10 @@ public:
     virtual void ended(uint64_t /*steps*/) {}
 };
 
+// By options::pick.
 [[nodiscard]] std::unique_ptr<chooser> make_chooser(const options& with, uint64_t seed);
+
+// By options::around.
+[[nodiscard]] std::unique_ptr<chooser> make_neighbours(const schedule& of, uint64_t seed);
 
 }  // namespace weft::sim

@@ -12,17 +12,17 @@
 #include <weft/sim/sim.h>
 #include <weft/weft.h>
 
+#include "sim/check.h"
+
 namespace weft {
 namespace {
+
+using test::check;
 
 using namespace std::chrono_literals;
 using net::endpoint;
 using sim::fault_kind;
 using sim::verdict;
-
-void check(bool holds, const char* what) {
-    if (!holds) throw std::runtime_error(what);
-}
 
 TEST(FaultPlan, HappensAtItsTimes) {
     const sim::report r = sim::explore({.schedules = 100, .lateness = 0ns}, [] {

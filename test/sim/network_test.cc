@@ -25,17 +25,17 @@
 #include <weft/sim/sim.h>
 #include <weft/weft.h>
 
+#include "sim/check.h"
+
 namespace weft {
 namespace {
+
+using test::check;
 
 using namespace std::chrono_literals;
 using net::endpoint;
 using sim::verdict;
 using clock = std::chrono::steady_clock;
-
-void check(bool holds, const char* what) {
-    if (!holds) throw std::runtime_error(what);
-}
 
 void passes(const std::function<void()>& body, uint64_t schedules = 200) {
     const sim::report r = sim::explore({.schedules = schedules}, body);
@@ -351,6 +351,39 @@ TEST(SimulatedNetwork, AConnectionThroughAPartitionTimesOut) {
             time_of([&] { const auto c = net::tcp_stream::connect(net.find("srv").address().with_port(80), ec); });
         check(ec == std::errc::timed_out, "another error");
         check(took >= 127s && took < 300s, "another patience");
+    });
+}
+
+TEST(SimulatedNetwork, CallsFailAsWanted) {
+    passes([] {
+        const sim::network net;
+        const sim::host here = net.local();
+        std::error_code ec;
+        here.fail(sim::socket_call::make, std::errc::too_many_files_open);
+        try {
+            const net::udp_socket none(endpoint::loopback(0));
+        } catch (const std::system_error& e) {
+            ec = e.code();
+        }
+        check(ec == std::errc::too_many_files_open, "a socket was made");
+        net::tcp_listener l(endpoint::loopback(0));
+        net::tcp_stream c = net::tcp_stream::connect(l.local_endpoint());
+        here.fail(sim::socket_call::accept, std::errc::too_many_files_open, {.times = 2});
+        // It waits until there are descriptors.
+        net::tcp_stream s = l.accept(ec);
+        check(!ec, "not accepted");
+        here.fail(sim::socket_call::send, std::errc::connection_reset, {.after = 1});
+        c.write_all("a", ec);
+        check(!ec, "the first did not succeed");
+        c.write_all("b", ec);
+        check(ec == std::errc::connection_reset, "the second succeeded");
+        here.fail(sim::socket_call::receive, std::errc::io_error);
+        char byte = 0;
+        check(s.read_some({&byte, 1}, ec) == 0 && ec == std::errc::io_error, "received");
+        check(s.read_some({&byte, 1}, ec) == 1 && byte == 'a', "lost");
+        here.fail(sim::socket_call::connect, std::errc::network_unreachable);
+        const auto unconnected = net::tcp_stream::connect(l.local_endpoint(), ec);
+        check(ec == std::errc::network_unreachable, "connected");
     });
 }
 

@@ -1,8 +1,11 @@
 // sim_test.cc: what a simulation finds, how it repeats it, and how short it makes it.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -25,7 +28,7 @@ using sim::strategy;
 using sim::verdict;
 
 constexpr strategy random_strategies[] = {strategy::portfolio, strategy::random_walk, strategy::pct,
-                                          strategy::partial_order};
+                                          strategy::partial_order, strategy::uniform_walk};
 
 // Two green threads add 1 to a number, and lose an addition if one is preempted between its locks.
 void lose_an_update() {
@@ -193,6 +196,29 @@ TEST(Simulation, MakesAFailingScheduleShort) {
     EXPECT_EQ(sim::replay(shorter.schedule, {}, lose_an_update).result, verdict::failed);
 }
 
+TEST(Simulation, SaysWhatWouldHaveRunByDefault) {
+    const sim::report found = sim::explore({}, lose_an_update);
+    std::size_t marked = 0;
+    for (std::size_t at = 0; (at = found.steps_text.find("; by default: ", at)) != std::string::npos; ++at) ++marked;
+    EXPECT_EQ(marked, found.choices) << found.text();
+}
+
+TEST(Simulation, ExploresAroundASchedule) {
+    const sim::report found = sim::explore({}, lose_an_update);
+    const sim::report first = sim::explore({.around = found.schedule}, lose_an_update);
+    EXPECT_EQ(first.schedules, 1U);
+    EXPECT_EQ(first.schedule, found.schedule);
+    // From a schedule without deviations, it takes a few changes.
+    const sim::report near = sim::explore({.around = "w1."}, lose_an_update);
+    EXPECT_EQ(near.result, verdict::failed);
+    EXPECT_GT(near.schedules, 1U);
+    EXPECT_THROW((void)sim::explore({.around = "nonsense"}, lose_an_update), std::invalid_argument);
+    ::setenv("WEFT_SIM_AROUND", found.schedule.c_str(), 1);
+    const sim::report by_environment = sim::explore({}, lose_an_update);
+    ::unsetenv("WEFT_SIM_AROUND");
+    EXPECT_EQ(by_environment.schedules, 1U);
+}
+
 TEST(Simulation, TheEnvironmentChoosesTheSchedule) {
     const sim::report found = sim::explore({}, lose_an_update);
     ::setenv("WEFT_SIM", found.schedule.c_str(), 1);
@@ -205,6 +231,42 @@ TEST(Simulation, TheEnvironmentChoosesTheSchedule) {
     ::setenv("WEFT_SIM_SEED", "x", 1);
     EXPECT_THROW((void)sim::explore({}, lose_an_update), std::invalid_argument);
     ::unsetenv("WEFT_SIM_SEED");
+}
+
+TEST(SimulationDeathTest, AFatalErrorSaysItsSchedule) {
+    EXPECT_DEATH(static_cast<void>(sim::explore({},
+                                                [] {
+                                                    const chan<int> c;
+                                                    wait_group both;
+                                                    for (int i = 0; i < 2; ++i) {
+                                                        both.go([&] {
+                                                            if (!c.closed()) c.close();
+                                                        });
+                                                    }
+                                                    both.wait();
+                                                })),
+                 "close of a closed weft::chan(.|\n)*to repeat it: WEFT_SIM=w1\\.[0-9]");
+}
+
+TEST(Simulation, RandomNumbersAreRepeated) {
+    std::set<std::string> seen;
+    const auto body = [&] {
+        std::string numbers = std::to_string(std::random_device()());
+        uint64_t bytes = 0;
+        if (::getentropy(&bytes, sizeof(bytes)) != 0) throw std::runtime_error("getentropy");
+        for (const uint64_t number : {uint64_t(::rand()), uint64_t(::random()), bytes})
+            numbers += " " + std::to_string(number);
+        ::srand(7);
+        const int first = ::rand();
+        ::srand(7);
+        if (::rand() != first) throw std::runtime_error("srand");
+        seen.insert(numbers);
+    };
+    EXPECT_TRUE(sim::explore({.schedules = 20}, body));
+    EXPECT_EQ(seen.size(), 1U);
+    body();  // outside of a simulation
+    body();
+    EXPECT_EQ(seen.size(), 3U);
 }
 
 TEST(SimulatedTime, PassesWhileAllWait) {

@@ -22,6 +22,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <weft/net/endpoint.h>
@@ -48,6 +49,15 @@ struct network_options {
     bool splits = true;
 };
 
+/// A call of the system that can be made to fail.
+enum class socket_call : uint8_t { make, bind, listen, connect, accept, send, receive };
+
+/// Which calls fail.
+struct call_failures {
+    unsigned after = 0;  ///< so many succeed before
+    unsigned times = 1;  ///< so many fail, then they succeed again
+};
+
 /// One computer of the network. A value that refers to it; valid in the schedule that made it.
 class host {
 public:
@@ -68,6 +78,10 @@ public:
     /// they send. Throws std::invalid_argument if it is up.
     void restart() const;
     [[nodiscard]] bool is_up() const;
+
+    /// Makes calls of that kind on its sockets fail with the error. Only calls count that would
+    /// succeed: an accept with a connection, a receive with bytes.
+    void fail(socket_call what, std::errc error, const call_failures& which = {}) const;
 
     friend bool operator==(const host&, const host&) noexcept = default;
 

@@ -36,6 +36,10 @@ enum class strategy : uint8_t {
     /// Random priorities of operations, drawn again for those that use the same object (Yuan et
     /// al., "Partial Order Aware Concurrency Sampling", 2018).
     partial_order,
+    /// Each order is about equally likely: a green thread is chosen the more often, the more steps
+    /// it still has, by the schedules before (Zhao et al., "Selectively Uniform Concurrency
+    /// Testing", 2025; here all operations count).
+    uniform_walk,
     /// All orders with at most `preemptions` switches away from a green thread that could continue.
     exhaustive,
 };
@@ -48,6 +52,10 @@ struct options {
     /// Ends after that much time. 0: no limit.
     std::chrono::nanoseconds budget{0};
     strategy pick = strategy::portfolio;
+    /// Not empty: a schedule of a report. It runs first, then others that differ from it in a few
+    /// choices, instead of what pick says. To see whether a correction holds near a failure. Empty:
+    /// WEFT_SIM_AROUND.
+    std::string around{};
     unsigned depth = 3;        ///< of strategy::pct
     unsigned preemptions = 2;  ///< of strategy::exhaustive
     /// By how much a green thread that could run may be late. A timer that is due within that time

@@ -1,0 +1,3 @@
+module sim_peers
+
+go 1.25

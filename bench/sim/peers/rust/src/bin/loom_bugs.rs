@@ -1,0 +1,14 @@
+// loom_bugs.rs: all orders with at most three preemptions.
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+include!("../bugs.rs");
+
+fn main() {
+    report(|f| {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.max_branches = 100_000;
+        builder.check(f);
+    });
+}

@@ -1,0 +1,36 @@
+// sim_bugs.cc: how many schedules it takes to find each of five bugs: see compare.py.
+//
+//     sim_bugs SEED
+//
+// Prints one line per bug: its name, schedules, milliseconds.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include <weft/sim/sim.h>
+
+#include "bugs.h"
+
+int main(int argc, char** argv) {
+    struct bug {
+        const char* name;
+        void (*run)();
+    };
+
+    constexpr bug all[] = {{"lost_update", &bugs::lost_update},
+                           {"inverted_locks", &bugs::inverted_locks},
+                           {"lost_wakeup", &bugs::lost_wakeup},
+                           {"notified_the_wrong_one", &bugs::notified_the_wrong_one},
+                           {"barrier_without_phases", &bugs::barrier_without_phases}};
+    const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+    for (const bug& b : all) {
+        const auto began = std::chrono::steady_clock::now();
+        const weft::sim::report r = weft::sim::explore({.seed = seed, .schedules = 1'000'000, .shrink = false}, b.run);
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+        if (r) {
+            std::printf("%s not_found\n", b.name);
+        } else {
+            std::printf("%s %llu %.3f\n", b.name, static_cast<unsigned long long>(r.schedules), took.count());
+        }
+    }
+}
