@@ -171,12 +171,7 @@ void controlled_run::note_option(uint32_t option) {
     ++choices_;
 }
 
-uint32_t controlled_run::choose(uint32_t n) noexcept {
-    if (is_driving()) return 0;
-    const uint32_t value = draw(n);
-    if (value != 0 && keeps_steps_) note("choice " + std::to_string(value) + " of 0 to " + std::to_string(n - 1));
-    return value;
-}
+uint32_t controlled_run::choose(uint32_t n) noexcept { return is_driving() ? 0 : draw(n); }
 
 uint32_t controlled_run::draw(uint32_t n) noexcept {
     if (n == 1) return 0;

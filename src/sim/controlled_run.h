@@ -92,6 +92,8 @@ public:
     void escapes(const char* what) noexcept override;
     weft::detail::simulated_fds* fds() noexcept override;
 
+    [[nodiscard]] bool keeps_steps() const noexcept { return keeps_steps_; }
+
     // Something happened that the text of a failure has to say.
     void note(std::string what);
 

@@ -481,7 +481,11 @@ report run(std::function<void()> body) { return run(options{}, std::move(body));
 
 uint32_t choose(uint32_t n) {
     if (n == 0) throw std::invalid_argument("weft::sim::choose(0): there is no number below 0");
-    return weft::detail::random_below(n);
+    const uint32_t value = weft::detail::random_below(n);
+    controlled_run* run = controlled_run::of_caller();
+    if (value != 0 && run != nullptr && run->keeps_steps())
+        run->note("choose(" + std::to_string(n) + ") is " + std::to_string(value));
+    return value;
 }
 
 }  // namespace weft::sim

@@ -7,6 +7,8 @@
 #include <weft/sim/sim.h>
 #include <weft/time.h>
 
+#include "sched/random.h"
+
 namespace weft::sim {
 
 namespace {
@@ -70,7 +72,7 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
     if (how.crashes) kinds.push_back(fault_kind::crash);
     if (how.partitions) kinds.insert(kinds.end(), {fault_kind::partition, fault_kind::partition_one_way});
     const auto moment = [&](uint32_t step) { return how.span * step / time_steps; };
-    const auto one_of = [](std::size_t n) { return choose(static_cast<uint32_t>(n)); };
+    const auto one_of = [](std::size_t n) { return weft::detail::random_below(static_cast<uint32_t>(n)); };
     fault_plan plan;
     const auto add = [&plan](fault f) {
         const auto is_before = [](const fault& a, const fault& b) { return a.at < b.at; };
