@@ -26,12 +26,15 @@ Function* original(const char* name) noexcept {
     return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-ssize_t real_bytes(void* to, std::size_t size, unsigned flags) noexcept {
+constexpr std::size_t getentropy_most = 256;  // by POSIX
+
+ssize_t real_bytes(void* to, std::size_t size, [[maybe_unused]] unsigned flags) noexcept {
 #if defined(SYS_getrandom)
     return ::syscall(SYS_getrandom, to, size, flags);
 #else
-    static auto* const getrandom_of_libc = original<ssize_t(void*, std::size_t, unsigned)>("getrandom");
-    if (getrandom_of_libc != nullptr) return getrandom_of_libc(to, size, flags);
+    static auto* const of_libc = original<int(void*, std::size_t)>("getentropy");
+    const std::size_t part = std::min(size, getentropy_most);
+    if (of_libc != nullptr && of_libc(to, part) == 0) return static_cast<ssize_t>(part);
     errno = ENOSYS;
     return -1;
 #endif
@@ -124,8 +127,7 @@ ssize_t getrandom(void* to, std::size_t size, unsigned flags) {
 }
 
 int getentropy(void* to, std::size_t size) {
-    constexpr std::size_t most = 256;
-    if (size > most) {
+    if (size > weft::sim::getentropy_most) {
         errno = EIO;
         return -1;
     }
