@@ -434,7 +434,7 @@ TEST_F(DumpGroups, TheFoldedFormHasALinePerGroup) {
         const std::string text = written_by([](int fd) { weft::dump(fd, {.form = dump_form::folded}); });
         const std::vector<std::string> lines = lines_of(text);
         EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
-            return has_form(line, "started at %sdump_test.cc:%d;%s;[chan receive] 20");
+            return has_form(line, "started at %sdump_test.cc:%d;%s[chan receive] 20");
         })) << text;
         for (const std::string& line : lines) EXPECT_TRUE(has_form(line, "started at %s:%d%s] %d")) << line;
         end_all(c);
