@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """lint.py --build FOLDER [--all | --sample N] [--jobs J]: clang-tidy over the sources of the
-library, each alone and with libc++.
+library.
 
 tools/lint_record.txt has one line, PATH HASH, for each source without clang-tidy complaints. HASH
 covers the source, the headers of this repository that it includes, .clang-tidy, and the flags.
@@ -22,7 +22,6 @@ from closure import closure, without_hash_comments  # noqa: E402
 RECORD = os.path.join(ROOT, "tools", "lint_record.txt")
 HEAD = "# Sources that clang-tidy has nothing to say about; tools/lint.py writes and explains it.\n"
 TOOL = "clang-tidy-19"
-LIBRARY = "libc++"
 SETTINGS = [".clang-tidy", "cmake/weft_flags.cmake"]
 
 
@@ -59,7 +58,7 @@ def main():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             settings.append(without_hash_comments(file.read()))
     files = closure(ROOT, ["include", "src"])
-    digests = {path: files.digest([path], TOOL, LIBRARY, *settings) for path in sources(args.build)}
+    digests = {path: files.digest([path], TOOL, *settings) for path in sources(args.build)}
     record = recorded()
     stale = [path for path in digests if record.get(path) != digests[path]]
     current = [path for path in digests if path not in stale]

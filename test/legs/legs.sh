@@ -16,13 +16,13 @@
 # soonest come first.
 legs() {
     cat <<'END'
-lint        format, layers, tidiness, words, documentation; clang-tidy, with libc++ and every source alone
+lint        format, layers, tidiness, words, documentation, clang-tidy
 native      GCC: all suites, examples, instruction budgets; every header of an adapter compiles alone
 model       model checks of the real headers, Spin models, their mutants
 asan        Clang, address and undefined-behaviour sanitizers
 tsan        Clang, thread sanitizer
 clang       Clang with thread-safety analysis and the inline context switch
-libcxx      Clang with libc++; every public header alone, also with GCC, under the warnings of demanding users
+libcxx      Clang with libc++: every source alone; every public header alone, also with GCC, under the warnings of demanding users
 aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
@@ -112,8 +112,8 @@ step() {
     return "$status"
 }
 
-# configure_step PRESET: options has arguments of the leg for CMake. Only the native leg compiles
-# the sources of the library one by one, as users do.
+# configure_step PRESET: options has arguments of the leg for CMake. The native leg compiles the
+# sources of the library one by one, as users do.
 configure_step() {
     local together=ON
     [[ $1 != native ]] || together=OFF
@@ -165,7 +165,7 @@ repeat() {
 # ---- The legs.
 
 leg_lint() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}" libc++-19-dev libc++abi-19-dev
+    need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}"
     # Runs all checks, so that one run shows everything to repair.
     local status=0 repeated
     repeat
@@ -174,9 +174,8 @@ leg_lint() {
     step "words" python3 tools/words.py || status=1
     step "documentation" python3 tools/docs.py || status=1
     step "format (./dev format repairs it)" format_check || status=1
-    # Each source alone, and with a library whose headers include few others: a missing include fails.
-    step "configure" cmake --preset libcxx -B build/lint -DWEFT_TLS=AUTO -DWEFT_ASIO=AUTO "-DCMAKE_CXX_COMPILER_LAUNCHER=" &&
-        step "clang-tidy" python3 tools/lint.py --build build/lint --jobs "$jobs" "${repeated[@]}" || status=1
+    step "configure" cmake --preset clang -DWEFT_PRECOMPILE=OFF -DWEFT_TEST_TOGETHER=OFF -DWEFT_LIBRARY_TOGETHER=OFF "-DCMAKE_CXX_COMPILER_LAUNCHER=" &&
+        step "clang-tidy" python3 tools/lint.py --build build/clang --jobs "$jobs" "${repeated[@]}" || status=1
     return "$status"
 }
 
@@ -240,10 +239,12 @@ leg_clang() {
 # examples are optimized as always.
 quickly_compiled=-DWEFT_TEST_OPTIMIZATION=-O0
 
-# The lint leg compiles each source alone with libc++.
+# Without precompiled headers, each source alone, and with a library whose headers include few others:
+# a missing include fails.
 leg_libcxx() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
-    local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument weft_components 01_hello 02_ping_pong)
+    local options=(-DWEFT_PRECOMPILE=OFF -DWEFT_LIBRARY_TOGETHER=OFF) targets=(weft weft_instrument weft_components 01_hello 02_ping_pong)
+    is_full || options+=(-DWEFT_TEST_TOGETHER=OFF)
     if is_full; then
         options+=("$quickly_compiled")
         targets+=(examples/all {unit,conformance,exceptions,storm}_tests)
