@@ -172,7 +172,7 @@ def main():
         if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
             by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:
-            by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}", "-DWEFT_LIBRARY_TOGETHER=ON")
+            by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}", "-DWEFT_LIBRARY_TOGETHER=ON", "-DWEFT_TEST_TOGETHER=ON")
         kept = os.path.join(build, "consumer")
         shutil.rmtree(kept, ignore_errors=True)
         shutil.move(prefix, kept)
