@@ -2,8 +2,8 @@
 """compare.py BUILD [--seeds N]: how soon simulations find five bugs, and how soon others do.
 
 BUILD is a build of weft with benchmarks. The others are built from bench/sim/peers/ in
-build/bench/sim: Shuttle and loom (cargo), Go's testing/synctest (go), Relacy (relacy-dev). What
-cannot be built is left out, with the reason. Tools with random orders run with N seeds (10), one
+build/bench/sim: Shuttle and loom (cargo), Go's testing/synctest (go). What cannot be built is left
+out, with the reason. Tools with random orders run with N seeds (10), one
 after the other; the table has the median of the schedules, with the most, and of the milliseconds.
 """
 import argparse
@@ -33,19 +33,13 @@ def build_go():
     return program
 
 
-def build_relacy():
-    program = OUT / "relacy_bugs"
-    run("g++", "-std=c++17", "-O2", "-w", "-fpermissive", PEERS / "relacy" / "relacy_bugs.cc", "-o", program)
-    return program
-
-
 def tools(build):
     """Yields (name, whether it has seeds, command)."""
-    yield "weft::sim", True, [pathlib.Path(build).resolve() / "bench" / "sim_bugs"]
+    yield "weft::sim", True, [pathlib.Path(build).resolve() / "bench" / "sim_bugs", "SEED"]
     for make, programs in (
-            (build_rust, lambda made: [("Shuttle, random", True, [made / "shuttle_bugs"]), ("Shuttle, PCT", True, [made / "shuttle_bugs", "SEED", "pct"]),
-                                       ("loom", False, [made / "loom_bugs"])]),
-            (build_relacy, lambda made: [("Relacy", False, [made])]),
+            (build_rust, lambda made: [("Shuttle, random", True, [made / "shuttle_bugs", "BUG", "SEED"]),
+                                       ("Shuttle, PCT", True, [made / "shuttle_bugs", "BUG", "SEED", "pct"]),
+                                       ("loom", False, [made / "loom_bugs", "BUG"])]),
             (build_go, lambda made: [("Go, synctest", False, [made, "-test.run", "TestBugs"])])):
         try:
             yield from programs(make())
@@ -53,20 +47,16 @@ def tools(build):
             print(f"left out: {make.__name__}: {reason}", file=sys.stderr)
 
 
-def command_for(command, seed):
-    with_seed = [str(seed) if word == "SEED" else word for word in command]
-    return with_seed if with_seed != command else [*command, str(seed)]
-
-
 def results(command, has_seeds, seeds):
-    """Returns {bug: [(schedules, milliseconds) or None]}."""
+    """Returns {bug: [(schedules, milliseconds) or None]}. A program may look for one BUG at a time."""
     found = {bug: [] for bug in BUGS}
-    for seed in range(1, seeds + 1):
-        output = run(*(command_for(command, seed) if has_seeds else command))
-        for line in output.splitlines():
-            words = line.split()
-            if words and words[0] in found:
-                found[words[0]].append(None if words[1] == "not_found" else (int(words[1]), float(words[2])))
+    for seed in range(1, 1 + (seeds if has_seeds else 1)):
+        for bug in BUGS if "BUG" in command else [None]:
+            output = run(*({"BUG": bug, "SEED": seed}.get(word, word) for word in command))
+            for line in output.splitlines():
+                words = line.split()
+                if words and words[0] in found:
+                    found[words[0]].append(None if words[1] == "not_found" else (int(words[1]), float(words[2])))
     return found
 
 
