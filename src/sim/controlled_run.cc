@@ -59,6 +59,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     keeps_frames_ = keeps == kept::steps_and_frames;
     runnable_.clear();
     pending_.clear();
+    frames_of_.clear();
     picked_ = nullptr;
     choices_ = 0;
     random_state_ = 0;
@@ -151,7 +152,7 @@ void controlled_run::record(const candidate& taken, const candidate* by_default)
     if (!keeps_steps_) return;
     records_.push_back({taken.g, taken.next, taken.object, by_default != nullptr, now_ns, {}, {}});
     if (by_default != nullptr) records_.back().instead = *by_default;
-    if (keeps_frames_ && taken.g != the_clock) records_.back().frames = pending_of(taken.g).frames;
+    if (taken.g < frames_of_.size()) records_.back().frames = frames_of_[taken.g];
 }
 
 candidate controlled_run::candidate_of(const G* g) {
@@ -236,8 +237,7 @@ G* controlled_run::begin_step(G* g) noexcept {
     pending& p = pending_of(number);
     const bool is_access = p.what == operation::value_read || p.what == operation::value_write;
     if (keeps_order_ && p.object != nullptr && !is_access) order_.operate(number, p.object);
-    p.what = operation::run;
-    p.object = nullptr;
+    p = {operation::run, nullptr};
     return g;
 }
 
@@ -329,10 +329,11 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
     if (g == driver_) return false;
     if (result_ != verdict::passed) return true;
     const uint32_t number = number_of(g);
-    pending& p = pending_of(number);
-    p.what = what;
-    p.object = object;
-    if (keeps_frames_) p.frames = frames_of_caller();
+    pending_of(number) = {what, object};
+    if (keeps_frames_) {
+        if (number >= frames_of_.size()) frames_of_.resize(number + 1);
+        frames_of_[number] = frames_of_caller();
+    }
     const bool yields = what == operation::yield;
     if (!count_step()) return true;
     if (is_due()) {

@@ -144,7 +144,6 @@ private:
     struct pending {
         weft::detail::operation what = weft::detail::operation::start;
         const void* object = nullptr;
-        std::vector<const void*> frames{};  // if they are kept
     };
 
     [[nodiscard]] uint32_t number_of(uint64_t id) const noexcept;
@@ -176,6 +175,7 @@ private:
     std::size_t replayed_at_ = 0;
     bool keeps_steps_ = false;
     bool keeps_frames_ = false;
+    std::vector<std::vector<const void*>> frames_of_;  // by number: of the last operation, if they are kept
 
     uint64_t first_id_ = 0;
     std::vector<uint32_t> numbers_;  // by id, from first_id_; 0: none of this schedule
