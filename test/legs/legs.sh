@@ -22,7 +22,7 @@ model       model checks of the real headers, Spin models, their mutants
 asan        Clang, address and undefined-behaviour sanitizers
 tsan        Clang, thread sanitizer
 clang       Clang with thread-safety analysis and the inline context switch
-libcxx      Clang with libc++: every source alone; every public header alone, also with GCC, under the warnings of demanding users
+libcxx      Clang with libc++; every public header alone, also with GCC, under the warnings of demanding users; full: every source alone
 aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
@@ -243,10 +243,9 @@ quickly_compiled=-DWEFT_TEST_OPTIMIZATION=-O0
 # a missing include fails.
 leg_libcxx() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
-    local options=(-DWEFT_PRECOMPILE=OFF -DWEFT_LIBRARY_TOGETHER=OFF) targets=(weft weft_instrument weft_components 01_hello 02_ping_pong)
-    is_full || options+=(-DWEFT_TEST_TOGETHER=OFF)
+    local options=() targets=(weft weft_instrument weft_components 01_hello 02_ping_pong)
     if is_full; then
-        options+=("$quickly_compiled")
+        options=(-DWEFT_PRECOMPILE=OFF -DWEFT_LIBRARY_TOGETHER=OFF "$quickly_compiled")
         targets+=(examples/all {unit,conformance,exceptions,storm}_tests)
     fi
     build_step libcxx "${targets[@]}" && step "headers" python3 test/house/headers.py --work build/headers --jobs "$jobs" || return 1
@@ -421,7 +420,8 @@ root_leg() {
 
 # One set for all legs of a release. Otherwise each leg would build its own root.
 root_packages() {
-    printf 'cmake,ninja-build,googletest,python3,git,'
+    printf 'cmake,ninja-build,googletest,libgtest-dev,python3,git,'
+    printf 'libdw-dev,libprotozero-dev,zlib1g-dev,libboost-dev,'  # weft::observe, weft::asio
     case $1 in
         trixie) printf 'g++' ;;
         sid) printf 'g++-15,clang-21' ;;
