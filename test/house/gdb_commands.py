@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gdb_commands.py PROGRAM MANY SCRIPT: the commands of tools/gdb show the green threads of a program.
+"""gdb_commands.py PROGRAM MANY SCRIPT, or --emulated PROGRAM EMULATOR...: the commands of tools/gdb show the green threads of a program.
 
 PROGRAM is gdb/parked.cc. gdb runs it until it stops at a known place, and reads what it finds: in
 the process, in a core file that gdb writes, and in one that the kernel writes. In each, commands
@@ -10,6 +10,10 @@ must print what gdb/expected.txt says. Then:
     - the texts of waits are those of dumps
     - MANY, gdb/many.cc, has groups of known sizes
     - gdb finds SCRIPT, the path that the program names, by itself
+
+With --emulated, PROGRAM is gdb/parked.cc for another processor, and EMULATOR is qemu with its
+options. It runs the program, and gdb-multiarch asks it for memory and registers. Only the first of
+the above is checked.
 
 In gdb/expected.txt, a line "(gdb) COMMAND" is followed by what it prints. TIME, ADDRESS and #N
 stand for any; parked.cc:<name> is the line of gdb/parked.cc with that mark. Exits with 77 if there
@@ -22,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 SKIPPED = 77
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -33,7 +38,7 @@ MARK = "@@@ "
 NOT_TRACED = re.compile(r"ptrace: Operation not permitted|Could not trace the inferior process|Cannot trace")
 
 
-def run_gdb(arguments, commands, folder, before=(), **environment):
+def run_gdb(arguments, commands, folder, before=(), gdb="gdb", **environment):
     """What gdb prints, by command: a list of (command, text)."""
     options = ["--batch", "-nx", "-iex", "set auto-load python-scripts off"]
     for command in before:
@@ -42,7 +47,7 @@ def run_gdb(arguments, commands, folder, before=(), **environment):
         options += ["-ex", command]
     for command in commands:
         options += ["-ex", f"echo {MARK}{command}\\n", "-ex", command]
-    done = subprocess.run(["gdb", *options, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+    done = subprocess.run([gdb, *options, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                           text=True, timeout=100, cwd=folder, env=without_settings(PYTHONDONTWRITEBYTECODE="1", **environment))
     parts = re.split(rf"^{MARK}(.*)$", done.stdout, flags=re.MULTILINE)
     return list(zip(["", *parts[1::2]], parts[0::2]))
@@ -61,13 +66,13 @@ def marks(source):
 
 def normal(text, lines):
     """Output without what differs between runs and compilers."""
-    text = re.sub(r"^(?:warning: .*\n|Kill the program.*\n|\[Inferior 1 .* killed\]\n)", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(?:warning: .*\n|\[New Thread .*\n|Kill the program.*\n|\[Inferior 1 .* killed\]\n)", "", text, flags=re.MULTILINE)
     text = re.sub(r"\d+\.\d{3} s(?=$|,)", "TIME", text, flags=re.MULTILINE)
     text = re.sub(r"^\d+\t.*\n?", "", text, flags=re.MULTILINE)   # a line of the source
     text = re.sub(r"^#\d+ .*switch.*", "#N SWITCH", text, flags=re.MULTILINE)
     text = re.sub(r" at \S*/src/\S+:\d+", "", text)
     text = re.sub(r"\b0x[0-9a-f]+\b", "ADDRESS", text)
-    text = re.sub(r"\b\d+ (?:ms|s|minutes)(?= ago|[],])( to \d+ (?:ms|s|minutes))?", "TIME", text)
+    text = re.sub(r"\b[\d.]+ (?:ms|s|minutes)(?= ago|[],]| to )( to [\d.]+ (?:ms|s|minutes))?", "TIME", text)
     text = re.sub(r"#\d+ +", "#N ", text)
     text = re.sub(r"\S*/parked\.cc:(\d+)", lambda m: f"parked.cc:<{lines.get(int(m[1]), m[1])}>", text)
     text = re.sub(r"\(anonymous namespace\)|\{anonymous\}", "{}", text)
@@ -127,6 +132,25 @@ def check_process(program, folder, failed, lines):
     failed.check("the thread's own frames after next", "parked.cc" in shown and "<green thread" not in shown, shown)
     failed.check("the program goes on to its end", re.search(r"Temporary breakpoint \d+, .*exit", after["continue"]), after["continue"])
     return True
+
+
+def check_emulated(program, emulator, folder, failed, lines):
+    at = os.path.join(folder, "gdb.socket")
+    shown = [c for c, _ in sections(os.path.join(FOLDER, "gdb", "expected.txt"))]
+    # Emulated it is slow: its P must not be taken from it.
+    running = subprocess.Popen([*emulator, "-g", at, program], cwd=folder, env=without_settings(RUN_DEBUG="lockowners=1,retake=0"),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not os.path.exists(at):
+            if running.poll() is not None:
+                failed.check("the emulator starts", False, f"{emulator[0]} ended with status {running.returncode}")
+                return
+            time.sleep(0.01)
+        said = run_gdb([program], [f"target remote {at}", "break stop_here", "continue", f"source {SCRIPT}", *shown, "kill"], folder, gdb="gdb-multiarch")
+    finally:
+        running.kill()
+        running.wait()
+    check_scene("emulated", said, failed, lines)
 
 
 def check_core(kind, program, core, folder, failed, lines):
@@ -190,7 +214,24 @@ def check_auto_load(program, script, folder, failed):
     failed.check("auto-loading", "Show or select a green thread of weft." in said["help green-thread"], said)
 
 
+def result(failed):
+    print(f"gdb_commands: {f'{failed.count} FAILED' if failed.count else 'passed'}")
+    return 1 if failed.count else 0
+
+
+def main_emulated(program, *emulator):
+    if shutil.which("gdb-multiarch") is None:
+        print("skipped: there is no gdb-multiarch")
+        return SKIPPED
+    failed = failures()
+    with tempfile.TemporaryDirectory() as folder:
+        check_emulated(program, emulator, folder, failed, marks(os.path.join(FOLDER, "gdb", "parked.cc")))
+    return result(failed)
+
+
 def main():
+    if sys.argv[1] == "--emulated":
+        return main_emulated(*sys.argv[2:])
     program, many, named = sys.argv[1:]
     if shutil.which("gdb") is None:
         print("skipped: there is no gdb")
@@ -210,8 +251,7 @@ def main():
         check_texts(program, folder, failed)
         check_many(many, folder, failed)
         check_auto_load(program, named, folder, failed)
-    print(f"gdb_commands: {f'{failed.count} FAILED' if failed.count else 'passed'}")
-    return 1 if failed.count else 0
+    return result(failed)
 
 
 if __name__ == "__main__":

@@ -316,7 +316,8 @@ emulated_leg() {
         # 64 processors test nothing that other numbers do not: the emulator's memory model is not
         # weaker for them.
         export GTEST_FILTER="-*/P1:*/P64"
-        suites+=(conformance death corpus c instrumented instrumented_loops)
+        suites+=(conformance death corpus c instrumented instrumented_loops gdb)
+        need gdb-multiarch
         options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=ON)  # there is no OpenSSL for it
     else
         with_procs 2

@@ -17,6 +17,7 @@
     is_live         whether the clock of this machine is that of the process
     memory_reader   a function of size and address
     page_size       of the program's machine
+    processor       of the program, as the debugger calls it
 """
 try:
     import gdb  # noqa: F401

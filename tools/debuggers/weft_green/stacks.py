@@ -58,7 +58,7 @@ class group:
 class chain:
     """The frames of one green thread, relative to its stack pointer, and how to recognise them."""
 
-    def __init__(self, number, pcs, offsets):
+    def __init__(self, number, pcs, offsets, below):
         self.number = number      # the same for equal return addresses
         self.pcs = pcs
         self.size = offsets[-1] + 2 * WORD if offsets else 0
@@ -70,7 +70,7 @@ class chain:
         self.words = struct.Struct(text)
         self.returns = pcs[1:]
         self.links = max(0, len(offsets) - 1)   # the last frame's leads nowhere
-        self.links_sum = sum(offsets[1:])
+        self.links_sum = sum(offsets[1:]) + below * self.links
 
 
 class walker:
@@ -80,6 +80,7 @@ class walker:
         self.chains = {}     # by resume address and depth
         self.known = {}      # by return addresses and their places
         self.numbers = {}
+        self.below = 2 * WORD if debugger.processor().startswith("riscv") else 0   # src/context/frame_record.h
         stack = layout.lookup("stack")
         self.record_size = stack.sizeof
         self.end_at, self.next_at, self.continues_at = (layout.find_field(stack, name)[0] for name in ("end", "next", "continues"))
@@ -97,7 +98,7 @@ class walker:
         """(return addresses, offsets of the frame records from sp); no offsets if they are on several stacks."""
         pcs, offsets = [pc], []
         highest, following = self.record_of(stack)
-        at = self.walk_one(sp, fp, highest, pcs, offsets)
+        at = self.walk_one(sp, fp - self.below, highest, pcs, offsets)
         if not following:
             return tuple(pcs), tuple(offsets)
         while following and at:
@@ -107,7 +108,7 @@ class walker:
         return tuple(pcs), None
 
     def walk_one(self, sp, at, highest, pcs, offsets):
-        """Appends the frames of one stack. Returns the frame pointer that leaves it; 0: the frames end."""
+        """Appends the frames of one stack, from the record at. Returns the record that leaves it; 0: the frames end."""
         lowest = sp
         data = self.mem.read(sp, min(AT_ONCE, max(0, highest + 2 * WORD - sp)))
         while len(pcs) < FRAMES_MAX and lowest <= at <= highest and at % WORD == 0:
@@ -123,7 +124,7 @@ class walker:
                 return 0
             pcs.append(back & USER_ADDRESS)
             offsets.append(place)
-            lowest, at = at + 1, link
+            lowest, at = at + 1, link - self.below
         return at if len(pcs) < FRAMES_MAX else 0
 
     def chain_of(self, sp, pc, fp, stack):
@@ -146,7 +147,7 @@ class walker:
         pcs, offsets = self.walk(sp, pc, fp, stack)
         one = self.known.get((pcs, offsets))
         if one is None:
-            one = self.known[pcs, offsets] = chain(self.numbers.setdefault(pcs, len(self.numbers)), pcs, offsets or ())
+            one = self.known[pcs, offsets] = chain(self.numbers.setdefault(pcs, len(self.numbers)), pcs, offsets or (), self.below)
         if len(candidates) < CANDIDATES_MAX and offsets and one not in candidates:
             candidates.append(one)
         return one
@@ -165,7 +166,7 @@ def groups_of(one, mem, wanted=None):
     waiting = next(value for value, name in names.items() if name == "waiting")
     shown_bits = layout.bit("high") | layout.bit("low") | layout.bit("pinned")
     begins_at = green.first_pc()
-    not_begun, unknown = chain(-1, (), ()), chain(-2, (), ())
+    not_begun, unknown = chain(-1, (), (), 0), chain(-2, (), (), 0)
     found = {}
     for address, f in one.green_threads(mem):
         if wanted is not None and not wanted(one.record(address, f)):

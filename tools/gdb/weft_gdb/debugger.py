@@ -116,3 +116,7 @@ def page_size():
     except gdb.error:
         found = None
     return int(found[1]) if found else None
+
+
+def processor():
+    return gdb.selected_inferior().architecture().name()

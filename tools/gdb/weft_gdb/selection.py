@@ -23,6 +23,7 @@ from weft_green import green, layout
 REGISTERS = {
     "i386:x86-64": ("rsp", "rip", "rbp"),
     "aarch64": ("sp", "pc", "x29"),
+    "riscv:rv64": ("sp", "pc", "fp"),
 }
 WORD = 8
 

@@ -326,3 +326,7 @@ def memory_reader():
 
 def page_size():
     return None     # the host's; lldb does not tell that of a core file
+
+
+def processor():
+    return process().GetTarget().GetTriple().partition("-")[0]
