@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -163,9 +164,10 @@ TEST_F(Dump, NamesWhatEachGWaitsFor) {
         });
         park("joiner", [&] { group.wait(); });
         park("getter", [&] { pending.wait(); });
-        const auto start = steady_clock::now();
-        const std::chrono::seconds long_enough(built_with_sanitizer ? 10 : 2);  // for the dumps below
-        park("sleeper", [&] { sleep_until(start + long_enough); });
+        std::stop_source awake;
+        park("sleeper", [&] {
+            EXPECT_THROW(with_stop_token(awake.get_token(), [] { sleep_for(std::chrono::hours(1)); }), cancelled);
+        });
         go({.name = "nil receiver"}, [] { chan<int>::nil().recv(); });
         go({.name = "nil sender"}, [] { chan<int>::nil().send(1); });
         eventually([] { return find("nil sender")->state.load() == weft::detail::g_state::waiting; });
@@ -186,6 +188,7 @@ TEST_F(Dump, NamesWhatEachGWaitsFor) {
         m.unlock();
         group.done();
         pending.wait();
+        awake.request_stop();
         all_.wait();
     });
 }
