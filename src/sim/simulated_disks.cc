@@ -162,12 +162,12 @@ simulated_disks::place simulated_disks::find(drive& d, std::string_view path) co
         if (p.at == nullptr) return {.error = -ENOENT};
         if (!p.at->is_directory) return {.error = -ENOTDIR};
         if (name.size() > 255) return {.error = -ENAMETOOLONG};
+        if (p.at != above.back()) above.push_back(p.at);
         if (name == "..") {
             if (above.size() > 1) above.pop_back();
             p = {.directory = above.back(), .at = above.back(), .must_be_directory = true};
             continue;
         }
-        if (p.at != above.back()) above.push_back(p.at);
         p.directory = above.back();
         const auto found = p.directory->entries.find(std::string(name));
         p.at = found == p.directory->entries.end() ? nullptr : found->second;
@@ -366,6 +366,12 @@ void simulated_disks::apply(drive& d, node& n, bool cuts, uint64_t at, std::stri
     n.modified_ns = run_.now_ns;
 }
 
+uint64_t simulated_disks::room_of(const drive& d) noexcept {
+    if (d.options.is_full) return 0;
+    if (d.options.capacity == 0) return largest_file;
+    return d.options.capacity > d.used ? d.options.capacity - d.used : 0;
+}
+
 // The changes up to that number.
 void simulated_disks::make_safe(drive& d, node& n, uint64_t up_to) {
     std::size_t done = 0;
@@ -421,8 +427,8 @@ int64_t simulated_disks::write(int fd, const iovec* from, std::size_t count, int
     if (f->appends) at = n.bytes.size();
     if (at + bytes.size() > largest_file) return -EFBIG;
     const uint64_t end = at + bytes.size();
-    if (d.options.capacity != 0 && end > n.bytes.size() && d.used + (end - n.bytes.size()) > d.options.capacity) {
-        const uint64_t room = d.options.capacity > d.used ? d.options.capacity - d.used : 0;
+    const uint64_t room = room_of(d);
+    if (end > n.bytes.size() && end - n.bytes.size() > room) {
         const uint64_t last = n.bytes.size() + room;
         if (last <= at) return -ENOSPC;
         bytes.resize(last - at);
@@ -471,7 +477,7 @@ int simulated_disks::truncate(int fd, int64_t size) {
     drive& d = of(f->host);
     const auto wanted = static_cast<uint64_t>(size);
     const uint64_t now = f->of->bytes.size();
-    if (d.options.capacity != 0 && wanted > now && d.used + (wanted - now) > d.options.capacity) return -ENOSPC;
+    if (wanted > now && wanted - now > room_of(d)) return -ENOSPC;
     if (const int error = failure_of(f->host, file_call::truncate); error != 0) return error;
     apply(d, *f->of, true, wanted, {});
     return wait(f->host);
@@ -498,6 +504,7 @@ std::size_t simulated_disks::lose_contents(const drive& d, node& n, uint32_t way
         for (std::size_t i = 0; i < count - lost; ++i) apply_to(n.safe_bytes, n.changes[i]);
         change* cut = lost == 0 ? nullptr : &n.changes[count - lost];
         if (cut != nullptr && !cut->cuts) {
+            const uint64_t end = cut->at + cut->bytes.size();
             const uint64_t first = cut->at / d.options.sector + 1;  // the first boundary after its begin
             const uint64_t last = (cut->at + cut->bytes.size() - 1) / d.options.sector;
             const uint32_t sectors = last < first ? 0 : run_.draw(static_cast<uint32_t>(last - first + 2));
@@ -505,6 +512,7 @@ std::size_t simulated_disks::lose_contents(const drive& d, node& n, uint32_t way
                 cut->bytes.resize((first + sectors - 1) * d.options.sector - cut->at);
                 apply_to(n.safe_bytes, *cut);
             }
+            if (n.safe_bytes.size() < end && run_.draw(2) != 0) n.safe_bytes.resize(end);
         }
     }
     n.changes.clear();

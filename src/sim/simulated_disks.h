@@ -11,7 +11,8 @@
 // A crash lets the schedule choose what survives of the changes that are not safe:
 //
 //   contents   all (the default); nothing; each change or not, as if the disk had reordered them;
-//              or, in each file, the first ones, and a part of the next one, cut at a sector
+//              or, in each file, the first ones, and a part of the next one, cut at a sector. The
+//              size may have reached the disk before the bytes, whose place is then zero
 //   names      the first ones, in the order of all directories; by default all
 //
 // Contents and names are apart. So a file may have its new name, but not its new contents, as on
@@ -159,6 +160,7 @@ private:
     [[nodiscard]] int open_at(unsigned host, const place& p, const weft::detail::os::open_flags& how, uint32_t perms);
     void change_names(drive& d, std::vector<entry> entries);
     void apply(drive& d, node& n, bool cuts, uint64_t at, std::string bytes);
+    [[nodiscard]] static uint64_t room_of(const drive& d) noexcept;
     static void apply_to(std::string& bytes, const change& c);
     void make_safe(drive& d, node& n, uint64_t up_to);
     [[nodiscard]] std::size_t lose_contents(const drive& d, node& n, uint32_t way);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,7 @@ namespace weft {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using fs::access;
 using sim::file_call;
 using sim::verdict;
@@ -318,7 +320,7 @@ TEST(SimulatedCrash, WritesAreLostOrReordered) {
                               f.pwrite("1", 0);
                               f.pwrite("2", 1);
                           }),
-              (outcomes{"", "1", std::string("\0002", 2), "12"}));
+              (outcomes{"", "1", "\0"s, "1\0"s, "\0"s + "2", "12"}));
 }
 
 TEST(SimulatedCrash, NamesAreLost) {
@@ -353,7 +355,8 @@ TEST(SimulatedCrash, AWriteIsCutAtASector) {
                               sync_root();
                               f.write_all("cdefghij");
                           }),
-              (outcomes{"ab", "abcd", "abcdefgh", "abcdefghij"}));
+              (outcomes{"ab", "abcd", "abcdefgh", "abcdefghij", "ab"s + std::string(8, '\0'),
+                        "abcd"s + std::string(6, '\0'), "abcdefgh\0\0"s}));
 }
 
 TEST(SimulatedCrash, AWriteInProgressMayBeCut) {
@@ -362,7 +365,7 @@ TEST(SimulatedCrash, AWriteInProgressMayBeCut) {
                               fs::file f("/a", {.mode = access::write, .create = true, .data_sync = true});
                               f.write_all("abcdef");
                           }),
-              (outcomes{"no file", "", "abcd", "abcdef"}));
+              (outcomes{"no file", "", "abcd", "abcdef", "abcd\0\0"s, std::string(6, '\0')}));
 }
 
 TEST(SimulatedCrash, ASyncMayLie) {
@@ -373,7 +376,7 @@ TEST(SimulatedCrash, ASyncMayLie) {
                               f.sync();
                               sync_root();
                           }),
-              (outcomes{"no file", "", "x"}));
+              (outcomes{"no file", "", "x", "\0"s}));
 }
 
 TEST(SimulatedCrash, CallsOfItsGreenThreadsAreCancelled) {
@@ -406,6 +409,53 @@ TEST(SimulatedCrash, CallsOfItsGreenThreadsAreCancelled) {
     });
 }
 
+// ---- Plans of faults.
+
+TEST(SimulatedDisk, FailsAsThePlanSays) {
+    using sim::fault_kind;
+    disk_passes([] {
+        const sim::fault_plan plan = {
+            {1s, fault_kind::disk_full, "h"},        {2s, fault_kind::disk_room, "h"},
+            {3s, fault_kind::disk_sync_fails, "h"},  {4s, fault_kind::disk_sync_lies, "h"},
+            {5s, fault_kind::disk_sync_honest, "h"}, {6s, fault_kind::clock_step, "h", {}, -2s}};
+        check(sim::to_text(plan).find("6000 ms: clock step: h by -2000 ms\n") != std::string::npos, "the text");
+        const sim::network net;
+        const sim::host h = net.add_host("h");
+        sim::run_faults(plan);
+        event done;
+        h.go([&] {
+            sleep_for(1500ms);
+            fails_with(std::errc::no_space_on_device, [](auto& ec) { fs::write_file("/a", "x", ec); });
+            sleep_for(1s);
+            fs::write_file("/a", "x");
+            sleep_for(1s);
+            fs::file f("/a");
+            fails_with(std::errc::io_error, [&](auto& ec) { f.sync(ec); });
+            sleep_for(1s);
+            check(sim::disk(h).options().sync_lies, "a disk that lies");
+            sleep_for(1s);
+            check(!sim::disk(h).options().sync_lies, "a disk that no longer lies");
+            const auto before = std::chrono::system_clock::now();
+            sleep_for(1s);
+            check(std::chrono::system_clock::now() - before == -1s, "a step of the clock");
+            done.set();
+        });
+        done.wait();
+    });
+}
+
+TEST(SimulatedDisk, RandomPlansHaveItsFaults) {
+    std::set<sim::fault_kind> seen;
+    const sim::report r = sim::explore({.schedules = 300}, [&] {
+        for (const sim::fault& f :
+             sim::random_faults({"h"}, {.crashes = false, .partitions = false, .disks = true, .clocks = true}))
+            seen.insert(f.what);
+    });
+    EXPECT_EQ(r.result, verdict::passed) << r.text();
+    using enum sim::fault_kind;
+    EXPECT_EQ(seen, (std::set<sim::fault_kind>{disk_full, disk_room, disk_sync_fails, clock_step}));
+}
+
 // ---- Clocks.
 
 TEST(SimulatedClocks, DifferByHost) {
@@ -434,7 +484,7 @@ TEST(SimulatedClocks, DifferByHost) {
 
 struct program {
     const char* name;
-    // correct: without the bug. Runs until it has ended, in which case it returns, or until a crash.
+    // correct: without the bug. It returns, or a crash ends it.
     std::function<void(bool correct)> write;
     // Throws if what is on the disk breaks the promise.
     std::function<void(bool correct)> recover;
@@ -504,10 +554,10 @@ void read_records(bool correct) {
     if (!fs::exists("/log")) return;
     const std::string all = fs::read_file("/log");
     for (std::size_t at = 0; at + 16 <= all.size();) {
-        const std::size_t size = std::stoul(all.substr(at, 8), nullptr, 16);
+        const std::size_t size = std::strtoul(all.substr(at, 8).c_str(), nullptr, 16);
         if (at + 16 + size > all.size() || size == 0) return;  // the end was not written
         const std::string r = all.substr(at + 16, size);
-        if (correct && sum_of(r) != std::stoul(all.substr(at + 8, 8), nullptr, 16)) return;
+        if (correct && sum_of(r) != std::strtoul(all.substr(at + 8, 8).c_str(), nullptr, 16)) return;
         check(r == record(r[0]) && r[0] != 0, "a record is torn");
         at += 16 + size;
     }
@@ -530,7 +580,7 @@ void read_lines(bool /*correct*/) {
     if (acknowledged.empty() || !fs::exists("/lines")) return;
     const std::string all = fs::read_file("/lines");
     const std::string wanted = "first\nsecond\nthird\n";
-    // A crash may lose the end. What it keeps must be as it was meant, unless a write was lost in between.
+    // A crash may lose the end, or, which shows as zeros, a write in between.
     if (all.size() < wanted.size() && all.find('\0') == std::string::npos)
         check(wanted.starts_with(all), "a line is not whole");
 }

@@ -32,6 +32,8 @@ struct disk_options {
     std::chrono::nanoseconds jitter{0};
     /// In bytes, of the contents of all files. More is std::errc::no_space_on_device. 0: no limit.
     uint64_t capacity = 0;
+    /// Whether no write finds space, whatever the capacity.
+    bool is_full = false;
     /// What the disk writes as a whole, in bytes: a crash cuts a write between two of these.
     std::size_t sector = 512;
     /// Whether one write, of two bytes or more, may write only a part, as POSIX permits.
