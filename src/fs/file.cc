@@ -18,6 +18,7 @@
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
 #include "os/sockets.h"
+#include "sched/simulated_files.h"
 
 namespace weft::fs {
 
@@ -76,6 +77,8 @@ constexpr std::chrono::milliseconds longest_pause(50);
 
 // Also waits for a reader of a FIFO, by polling, because the system reports none.
 opening open_file(const char* path, const open_options& how) {
+    if (weft::detail::simulated_files* files = weft::detail::simulated_files_at(path)) [[unlikely]]
+        return {files->open(path, flags_of(how), how.permissions), false};
     for (auto pause = shortest_pause;; pause = std::min(2 * pause, longest_pause)) {
         const opening o = blocking([&] { return open_once(path, how); });
         const bool awaits_reader = o.is_nonblocking && o.fd == -ENXIO;
@@ -275,7 +278,7 @@ std::size_t file::pwritev(std::span<const const_buffer> from, int64_t offset, st
 
 int64_t file::seek(int64_t offset, seek_from from, std::error_code& ec) {
     const auto whence = static_cast<os::seek_from>(from);
-    return with_fd(handle_, ec, [&](int fd) { return os::file_seek(fd, offset, whence); });
+    return with_fd(handle_, ec, [&](int fd) { return weft::detail::seek_file(fd, offset, whence); });
 }
 
 void file::sync(std::error_code& ec) {
@@ -288,8 +291,7 @@ void file::sync_data(std::error_code& ec) {
 
 file_info file::stat(std::error_code& ec) const {
     os::file_status s{};
-    const int64_t result =
-        with_fd(handle_, ec, [&](int fd) { return blocking([&] { return os::file_status_of(fd, s); }); });
+    const int64_t result = with_fd(handle_, ec, [&](int fd) { return weft::detail::status_of_file(fd, s); });
     return result < 0 ? file_info{} : info_of(s);
 }
 
@@ -300,8 +302,7 @@ void file::truncate(uint64_t size, std::error_code& ec) {
         ec = std::make_error_code(std::errc::file_too_large);
         return;
     }
-    with_fd(handle_, ec,
-            [&](int fd) { return blocking([&] { return os::file_truncate(fd, static_cast<int64_t>(size)); }); });
+    with_fd(handle_, ec, [&](int fd) { return weft::detail::truncate_file(fd, static_cast<int64_t>(size)); });
 }
 
 // ---- The throwing forms.

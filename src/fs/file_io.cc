@@ -11,12 +11,16 @@
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
 #include "os/sockets.h"
+#include "sched/simulated_files.h"
+#include "sched/simulation.h"
 
 namespace weft::detail {
 
 namespace {
 
 io_result result_of(ssize_t moved) noexcept {
+    if (moved == -ECANCELED) [[unlikely]]  // only in a simulation
+        return {-1, 0, io_result::how::cancelled};
     if (moved < 0) return {-1, static_cast<int>(-moved), io_result::how::failed};
     return {moved, 0, io_result::how::done};
 }
@@ -38,6 +42,13 @@ file_way way_of(int fd, file_way of_streams) noexcept {
         default:
             return os::can_be_polled(fd) > 0 ? of_streams : file_way::called;
     }
+}
+
+// f(simulated_files&), for the open file fd.
+template <typename F>
+ssize_t in_simulation(int fd, F f) {
+    simulated_files* all = simulated_files_of(fd);
+    return all == nullptr ? -EBADF : f(*all);
 }
 
 // R2. 0 or less: repeat in the ordinary way.
@@ -141,6 +152,8 @@ bool may_wait(file_way way) noexcept {
 }  // namespace
 
 file_way way_of_opened(int fd, bool is_nonblocking) noexcept {
+    if (is_simulated_fd(fd)) [[unlikely]]
+        return file_way::simulated;
     const file_way way = way_of(fd, file_way::polled);
     if (way == file_way::polled && !is_nonblocking && os::make_nonblocking(fd) != 0) return file_way::asked;
     // Another file has replaced the FIFO.
@@ -148,11 +161,20 @@ file_way way_of_opened(int fd, bool is_nonblocking) noexcept {
     return way;
 }
 
-file_way way_of_adopted(int fd) noexcept { return way_of(fd, file_way::asked); }
+file_way way_of_adopted(int fd) noexcept {
+    if (is_simulated_fd(fd)) [[unlikely]]
+        return file_way::simulated;
+    const file_way way = way_of(fd, file_way::asked);
+    if (way == file_way::stored || way == file_way::called)
+        static_cast<void>(escapes_simulation("adopts a descriptor of the system; open the file by its path"));
+    return way;
+}
 
 io_result read_file_piece(const fd_use& use, file_way way, const iovec* into, std::size_t count, int64_t offset) {
     poll_desc& d = use.desc();
     const int fd = d.fd();
+    if (way == file_way::simulated) [[unlikely]]
+        return result_of(in_simulation(fd, [&](auto& all) { return all.read(fd, into, count, offset); }));
     if (way == file_way::stored) return result_of(read_stored(fd, into, count, offset));
     if (!may_wait(way)) return result_of(blocking([&] { return os::file_read(fd, into, count, offset); }));
     if (offset != os::own_position && !os::file_has_positions(fd)) return result_of(-ESPIPE);
@@ -164,6 +186,8 @@ io_result read_file_piece(const fd_use& use, file_way way, const iovec* into, st
 io_result write_file_piece(const fd_use& use, file_way way, const iovec* from, std::size_t count, int64_t offset) {
     poll_desc& d = use.desc();
     const int fd = d.fd();
+    if (way == file_way::simulated) [[unlikely]]
+        return result_of(in_simulation(fd, [&](auto& all) { return all.write(fd, from, count, offset); }));
     if (!may_wait(way)) return result_of(blocking([&] { return os::file_write(fd, from, count, offset); }));
     if (offset != os::own_position && !os::file_has_positions(fd)) return result_of(-ESPIPE);
     return call_fd(
@@ -171,7 +195,27 @@ io_result write_file_piece(const fd_use& use, file_way way, const iovec* from, s
         [] { return never; });
 }
 
+int64_t seek_file(int fd, int64_t offset, os::seek_from from) {
+    if (is_simulated_fd(fd)) [[unlikely]]
+        return in_simulation(fd, [&](auto& all) { return all.seek(fd, offset, from); });
+    return os::file_seek(fd, offset, from);
+}
+
+int truncate_file(int fd, int64_t size) {
+    if (is_simulated_fd(fd)) [[unlikely]]
+        return static_cast<int>(in_simulation(fd, [&](auto& all) { return all.truncate(fd, size); }));
+    return blocking([&] { return os::file_truncate(fd, size); });
+}
+
+int status_of_file(int fd, os::file_status& s) {
+    if (is_simulated_fd(fd)) [[unlikely]]
+        return static_cast<int>(in_simulation(fd, [&](auto& all) { return all.status_of(fd, s); }));
+    return blocking([&] { return os::file_status_of(fd, s); });
+}
+
 int sync_file(int fd, bool data_only) {
+    if (is_simulated_fd(fd)) [[unlikely]]
+        return static_cast<int>(in_simulation(fd, [&](auto& all) { return all.sync(fd, data_only); }));
     return blocking([&] { return os::file_sync(fd, data_only); });
 }
 

@@ -49,6 +49,7 @@
 #include <cstdint>
 
 #include "net/fd_io.h"
+#include "os/file_calls.h"
 
 struct iovec;
 
@@ -60,6 +61,7 @@ enum class file_way : uint8_t {
     polled,
     socket,
     asked,  // Q1 to Q4
+    simulated,
 };
 
 // A file opened here is non-blocking exactly if it is polled; an adopted one is never polled.
@@ -72,7 +74,10 @@ enum class file_way : uint8_t {
 [[nodiscard]] io_result write_file_piece(
     const fd_use& use, file_way way, const iovec* from, std::size_t count, int64_t offset);
 
-// See os/file_calls.h.
+// See os/file_calls.h. fd: of the system, or of a simulation.
 [[nodiscard]] int sync_file(int fd, bool data_only);
+[[nodiscard]] int truncate_file(int fd, int64_t size);
+[[nodiscard]] int status_of_file(int fd, os::file_status& s);
+[[nodiscard]] int64_t seek_file(int fd, int64_t offset, os::seek_from from);
 
 }  // namespace weft::detail

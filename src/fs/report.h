@@ -1,8 +1,12 @@
 // report.h: describes a failed file operation: which file, why, and the remedy.
 #pragma once
 
+#include <cerrno>
+#include <cstdint>
 #include <string>
 #include <system_error>
+
+#include <weft/error.h>
 
 namespace weft::fs::detail {
 
@@ -14,9 +18,13 @@ inline void throw_if(const std::error_code& ec, const char* what, const std::str
     if (ec) throw_failed(ec, what, path);
 }
 
-// result: of a system call, or minus errno's value.
+// result: of a system call, or minus errno's value. -ECANCELED: only in a simulation, after a crash
+// of the caller's host.
 inline void set_result(std::error_code& ec, int64_t result) noexcept {
-    ec = result < 0 ? std::error_code(static_cast<int>(-result), std::generic_category()) : std::error_code();
+    if (result == -ECANCELED) [[unlikely]]
+        ec = errc::cancelled;
+    else
+        ec = result < 0 ? std::error_code(static_cast<int>(-result), std::generic_category()) : std::error_code();
 }
 
 }  // namespace weft::fs::detail

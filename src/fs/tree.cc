@@ -10,6 +10,7 @@
 #include "fs/report.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
+#include "sched/simulated_files.h"
 
 namespace weft::fs {
 
@@ -19,21 +20,29 @@ namespace os = weft::detail::os;
 using detail::info_of;
 using detail::set_result;
 using detail::throw_if;
+using weft::detail::simulated_files;
 
 constexpr std::size_t first_piece = 4096;                    // if a file does not report its size, as in /proc
 constexpr std::size_t largest_guess = std::size_t{1} << 30;  // whatever size it reports
 
-// The system would read the path only up to a zero byte.
-template <typename F>
-int call(const std::string& path, std::error_code& ec, F f) {
-    const int result = path.find('\0') != std::string::npos ? -EINVAL : blocking([&] { return f(path.c_str()); });
+// Calls f, or, in a simulation, its counterpart. The system would read the path only up to a zero
+// byte.
+template <typename F, typename Simulated>
+int call(const std::string& path, std::error_code& ec, F f, Simulated simulated) {
+    int result = -EINVAL;
+    if (path.find('\0') == std::string::npos) {
+        simulated_files* files = weft::detail::simulated_files_at(path);
+        result = files != nullptr ? simulated(*files) : blocking([&] { return f(path.c_str()); });
+    }
     set_result(ec, result);
     return result;
 }
 
 file_info status(const std::string& path, bool follow, std::error_code& ec) {
     os::file_status s{};
-    const int result = call(path, ec, [&](const char* p) { return os::file_status_at(p, follow, s); });
+    const int result = call(
+        path, ec, [&](const char* p) { return os::file_status_at(p, follow, s); },
+        [&](simulated_files& all) { return all.status_at(path.c_str(), s); });
     return result < 0 ? file_info{} : info_of(s);
 }
 
@@ -129,10 +138,13 @@ std::vector<directory_entry> read_directory(const std::string& path, std::error_
         }
     };
 
-    call(path, ec, [&](const char* p) {
-        const open_directory d{os::file_open(p, {.read = true, .directory = true}, 0)};
-        return d.fd < 0 ? d.fd : os::directory_read(d.fd, add, &all);
-    });
+    call(
+        path, ec,
+        [&](const char* p) {
+            const open_directory d{os::file_open(p, {.read = true, .directory = true}, 0)};
+            return d.fd < 0 ? d.fd : os::directory_read(d.fd, add, &all);
+        },
+        [&](simulated_files& files) { return files.list(path.c_str(), add, &all); });
     if (ec) all.clear();
     return all;
 }
@@ -149,7 +161,13 @@ void rename(const std::string& from, const std::string& to, std::error_code& ec)
         set_result(ec, -EINVAL);
         return;
     }
-    call(from, ec, [&](const char* p) { return os::path_rename(p, to.c_str()); });
+    if ((weft::detail::simulated_files_at(from) == nullptr) != (weft::detail::simulated_files_at(to) == nullptr)) {
+        set_result(ec, -EXDEV);
+        return;
+    }
+    call(
+        from, ec, [&](const char* p) { return os::path_rename(p, to.c_str()); },
+        [&](simulated_files& all) { return all.rename(from.c_str(), to.c_str()); });
 }
 
 void rename(const std::string& from, const std::string& to) {
@@ -159,7 +177,9 @@ void rename(const std::string& from, const std::string& to) {
 }
 
 void unlink(const std::string& path, std::error_code& ec) {
-    call(path, ec, [](const char* p) { return os::path_unlink(p); });
+    call(
+        path, ec, [](const char* p) { return os::path_unlink(p); },
+        [&](simulated_files& all) { return all.unlink(path.c_str()); });
 }
 
 void unlink(const std::string& path) {
@@ -169,7 +189,9 @@ void unlink(const std::string& path) {
 }
 
 void mkdir(const std::string& path, uint32_t permissions, std::error_code& ec) {
-    call(path, ec, [&](const char* p) { return os::path_make_directory(p, permissions); });
+    call(
+        path, ec, [&](const char* p) { return os::path_make_directory(p, permissions); },
+        [&](simulated_files& all) { return all.make_directory(path.c_str(), permissions); });
 }
 
 void mkdir(const std::string& path, uint32_t permissions) {
@@ -179,7 +201,9 @@ void mkdir(const std::string& path, uint32_t permissions) {
 }
 
 void rmdir(const std::string& path, std::error_code& ec) {
-    call(path, ec, [](const char* p) { return os::path_remove_directory(p); });
+    call(
+        path, ec, [](const char* p) { return os::path_remove_directory(p); },
+        [&](simulated_files& all) { return all.remove_directory(path.c_str()); });
 }
 
 void rmdir(const std::string& path) {

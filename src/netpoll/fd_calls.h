@@ -17,6 +17,7 @@
 #include "os/file_calls.h"
 #include "os/sockets.h"
 #include "sched/simulated_fds.h"
+#include "sched/simulated_files.h"
 
 namespace weft::detail::fds {
 
@@ -72,7 +73,8 @@ template <typename F>
     return simulated_step(socket, operation::socket_send, [&](simulated_fds& all) -> int64_t {
         char bytes[16 * 1024];
         iovec part{bytes, std::min(count, sizeof(bytes))};
-        const int64_t got = os::file_read(file, &part, 1, offset);
+        const int64_t got = is_simulated_fd(file) ? simulated_files_of(file)->read(file, &part, 1, offset)
+                                                  : os::file_read(file, &part, 1, offset);
         if (got <= 0) return got;
         part.iov_len = static_cast<std::size_t>(got);
         const int64_t sent = all.send(socket, &part, 1);

@@ -1,6 +1,9 @@
 // simulated_fds.cc: see simulated_fds.h.
 #include "sched/simulated_fds.h"
 
+#include <weft/detail/step.h>
+
+#include "sched/simulated_files.h"
 #include "sched/simulation.h"
 
 namespace weft::detail {
@@ -35,6 +38,18 @@ simulated_fds* simulated_fds_of(int fd) noexcept {
 simulated_fds* simulated_fds_of_caller() noexcept {
     simulation* s = current_simulation();
     return s == nullptr ? nullptr : s->fds();
+}
+
+simulated_files* simulated_files_of(int fd) noexcept {
+    simulated_fds* all = simulated_fds_of(fd);
+    return all == nullptr ? nullptr : &all->files();
+}
+
+simulated_files* simulated_files_at(std::string_view path) {
+    if (!simulates()) return nullptr;
+    simulated_fds* all = simulated_fds_of_caller();
+    if (all == nullptr || all->files().is_real(path)) return nullptr;
+    return &all->files();
 }
 
 }  // namespace weft::detail

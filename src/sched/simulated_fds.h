@@ -36,6 +36,8 @@ inline constexpr int simulated_fds_each = 1 << 16;   // of one simulation
 
 // The functions that are not the poller's have the parameters and results of those in
 // os/fd_calls.h.
+class simulated_files;
+
 class simulated_fds : public poll_backend {
 public:
     [[nodiscard]] virtual int make(int family, int type) noexcept = 0;
@@ -57,6 +59,9 @@ public:
         int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept = 0;
     [[nodiscard]] virtual int poll(int fd, short events, short& ready) noexcept = 0;
     virtual int close(int fd) noexcept = 0;
+
+    // Files are numbers of the same range, and close() closes them, too.
+    [[nodiscard]] virtual simulated_files& files() noexcept = 0;
 
     // The IPv4 address of a host. False: no host has that name.
     [[nodiscard]] virtual bool find_host(std::string_view name, std::array<uint8_t, 4>& address) noexcept = 0;

@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
@@ -17,12 +18,21 @@ namespace weft::sim {
 
 namespace {
 
+bool is_wall_clock(clockid_t which) noexcept {
+#if defined(CLOCK_REALTIME_COARSE)
+    if (which == CLOCK_REALTIME_COARSE) return true;
+#endif
+    return which == CLOCK_REALTIME;
+}
+
 // False: the caller is not in a simulation.
-bool simulated_time(timespec& t) noexcept {
-    const controlled_run* run = controlled_run::of_caller();
+bool simulated_time(clockid_t which, timespec& t) noexcept {
+    controlled_run* run = controlled_run::of_caller();
     if (run == nullptr) return false;
-    t.tv_sec = static_cast<time_t>(run->now_ns / weft::detail::ns_per_s);
-    t.tv_nsec = static_cast<long>(run->now_ns % weft::detail::ns_per_s);
+    int64_t ns = run->now_ns;
+    if (is_wall_clock(which)) ns = std::max<int64_t>(run->network().computers.wall_ns(run->host_of_caller(), ns), 0);
+    t.tv_sec = static_cast<time_t>(ns / weft::detail::ns_per_s);
+    t.tv_nsec = static_cast<long>(ns % weft::detail::ns_per_s);
     return true;
 }
 
@@ -60,7 +70,7 @@ void use_clocks() noexcept {}
 extern "C" {
 
 int clock_gettime(clockid_t which, timespec* t) WEFT_AS_DECLARED {
-    if (weft::sim::is_replaced(which) && weft::sim::simulated_time(*t)) return 0;
+    if (weft::sim::is_replaced(which) && weft::sim::simulated_time(which, *t)) return 0;
     return weft::sim::real_time(which, t);
 }
 

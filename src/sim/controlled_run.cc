@@ -73,6 +73,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     reason_.clear();
     now_ns = begin_ns;
     hosts_of_.clear();
+    contexts_of_.clear();
     host_instead_.reset();
     network_.clear();
     order_.clear();
@@ -258,7 +259,9 @@ void controlled_run::place_on_host(G& g, uint32_t number) {
     if (host_instead_) host = *host_instead_;
     hosts_of_.resize(number + 1);
     hosts_of_[number] = host;
+    contexts_of_.resize(number + 1);
     if (weft::detail::cancel_context* context = network_.computers.new_context(host)) {
+        contexts_of_[number] = context;
         g.ambient = context;
         g.traits |= weft::detail::trait::ambient;
     }
@@ -275,6 +278,14 @@ unsigned controlled_run::host_of_caller() const noexcept {
     if (host_instead_) return *host_instead_;
     const G* g = only_m->g;
     return g == nullptr || g == driver_ ? 0 : hosts_of_[number_of(g)];
+}
+
+bool controlled_run::caller_has_crashed() const noexcept {
+    const G* g = only_m->g;
+    if (g == nullptr || g == driver_) return false;
+    if (!network_.computers.is_up(hosts_of_[number_of(g)])) return true;  // its context is being cancelled
+    weft::detail::cancel_context* context = contexts_of_[number_of(g)];
+    return context != nullptr && context->requested();
 }
 
 void controlled_run::push(G* g) noexcept {
@@ -366,7 +377,7 @@ void controlled_run::failed(const G* g) noexcept {
         throw;
     } catch (const weft::cancelled&) {
         // That is how a green thread ends whose host has crashed.
-        const bool has_crashed = (g->traits & weft::detail::trait::ambient) != 0 && g->ambient->requested();
+        const bool has_crashed = caller_has_crashed();
         if (has_crashed) return;
         reason += "weft::cancelled";
     } catch (const std::exception& e) {

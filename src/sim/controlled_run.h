@@ -118,6 +118,9 @@ public:
     // Where the running green thread is.
     [[nodiscard]] unsigned host_of_caller() const noexcept;
 
+    // Whether its host has crashed since the running green thread was started.
+    [[nodiscard]] bool caller_has_crashed() const noexcept;
+
     // Calls f with that changed.
     template <typename F>
     auto on_host(unsigned host, F&& f) {
@@ -201,8 +204,9 @@ private:
     verdict result_ = verdict::passed;
     std::string reason_;
 
-    std::vector<unsigned> hosts_of_;        // by number
-    std::optional<unsigned> host_instead_;  // for the sockets and green threads that the caller makes
+    std::vector<unsigned> hosts_of_;                          // by number
+    std::vector<weft::detail::cancel_context*> contexts_of_;  // by number: nullptr on "localhost"
+    std::optional<unsigned> host_instead_;                    // for the sockets and green threads that the caller makes
     simulated_network network_;
 
     const bool keeps_order_;

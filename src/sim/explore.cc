@@ -296,7 +296,7 @@ const char* words_of(weft::detail::operation what) noexcept {
         case socket_connect:
             return "connects socket";
         case socket_close:
-            return "closes socket";
+            return "closes descriptor";
     }
     return "?";
 }

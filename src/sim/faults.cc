@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <weft/sim/disk.h>
 #include <weft/sim/faults.h>
 #include <weft/sim/sim.h>
 #include <weft/time.h>
@@ -15,7 +16,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr uint32_t time_steps = 64;  // of the span
+constexpr uint32_t time_steps = 64;          // of the span
+constexpr uint32_t clock_steps_ms = 20'000;  // back and forth
 
 [[noreturn]] void refuse_plan(const std::string& why) {
     throw std::invalid_argument("weft::sim::random_faults: " + why);
@@ -23,6 +25,16 @@ constexpr uint32_t time_steps = 64;  // of the span
 
 bool needs_two_hosts(fault_kind what) noexcept {
     return what == fault_kind::partition || what == fault_kind::partition_one_way;
+}
+
+void do_disk_fault(const disk& d, fault_kind what) {
+    disk_options how = d.options();
+    if (what == fault_kind::disk_full) how.is_full = true;
+    if (what == fault_kind::disk_room) how.is_full = false;
+    if (what == fault_kind::disk_sync_lies) how.sync_lies = true;
+    if (what == fault_kind::disk_sync_honest) how.sync_lies = false;
+    if (what == fault_kind::disk_sync_fails) d.fail(file_call::sync, std::errc::io_error);
+    d.set(how);
 }
 
 void do_fault(const network& net, const fault& f, const std::function<void(host)>& restarted) {
@@ -43,6 +55,11 @@ void do_fault(const network& net, const fault& f, const std::function<void(host)
             net.find(f.host).restart();
             if (restarted) restarted(net.find(f.host));
             break;
+        case fault_kind::clock_step:
+            set_wall_clock(net.find(f.host), f.by);
+            break;
+        default:
+            do_disk_fault(disk(net.find(f.host)), f.what);
     }
 }
 
@@ -58,6 +75,18 @@ const char* words_of(fault_kind what) noexcept {
             return "crash ";
         case fault_kind::restart:
             return "restart ";
+        case fault_kind::disk_full:
+            return "disk is full: ";
+        case fault_kind::disk_room:
+            return "disk has room: ";
+        case fault_kind::disk_sync_fails:
+            return "sync fails: ";
+        case fault_kind::disk_sync_lies:
+            return "syncs lie: ";
+        case fault_kind::disk_sync_honest:
+            return "syncs hold: ";
+        case fault_kind::clock_step:
+            return "clock step: ";
     }
     return "?";
 }
@@ -71,6 +100,8 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
     std::vector<fault_kind> kinds;
     if (how.crashes) kinds.push_back(fault_kind::crash);
     if (how.partitions) kinds.insert(kinds.end(), {fault_kind::partition, fault_kind::partition_one_way});
+    if (how.disks) kinds.insert(kinds.end(), {fault_kind::disk_full, fault_kind::disk_sync_fails});
+    if (how.clocks) kinds.push_back(fault_kind::clock_step);
     const auto moment = [&](uint32_t step) { return how.span * step / time_steps; };
     const auto one_of = [](std::size_t n) { return weft::detail::random_below(static_cast<uint32_t>(n)); };
     fault_plan plan;
@@ -92,7 +123,12 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
             if (interval.second != 0) continue;
             interval = {begin, end};
             add({moment(end), fault_kind::restart, f.host, {}});
-        } else {
+        } else if (f.what == fault_kind::disk_full) {
+            add({moment(end), fault_kind::disk_room, f.host, {}});
+        } else if (f.what == fault_kind::clock_step) {
+            f.by =
+                std::chrono::milliseconds(one_of(clock_steps_ms + 1)) - std::chrono::milliseconds(clock_steps_ms / 2);
+        } else if (needs_two_hosts(f.what)) {
             std::size_t other = one_of(hosts.size() - 1);
             if (hosts[other] == f.host) other = hosts.size() - 1;
             f.other = hosts[other];
@@ -126,6 +162,9 @@ std::string to_text(const fault_plan& plan) {
         text += std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(f.at).count()) +
                 " ms: " + words_of(f.what) + f.host;
         if (needs_two_hosts(f.what)) text += (f.what == fault_kind::partition ? " and " : " to ") + f.other;
+        if (f.what == fault_kind::clock_step)
+            text +=
+                " by " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(f.by).count()) + " ms";
         text += '\n';
     }
     return text;

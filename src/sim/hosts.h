@@ -27,6 +27,13 @@ using ip = std::array<uint8_t, 16>;
 [[nodiscard]] bool is_any(const ip& a) noexcept;  // 0.0.0.0 or ::
 [[nodiscard]] bool is_loopback(const ip& a) noexcept;
 
+// How a host's clock on the wall differs from the simulation's.
+struct wall_clock {
+    int64_t since_ns = 0;
+    int64_t offset_ns = 0;
+    double drift = 0;  // a part of the time since then
+};
+
 class hosts {
 public:
     // Begins again, with "localhost".
@@ -57,6 +64,13 @@ public:
     // which does not crash.
     [[nodiscard]] weft::detail::cancel_context* new_context(unsigned host);
 
+    void set_clock(unsigned host, const wall_clock& c) noexcept { all_[host].clock = c; }
+
+    [[nodiscard]] int64_t wall_ns(unsigned host, int64_t now_ns) const noexcept {
+        const wall_clock& c = all_[host].clock;
+        return now_ns + c.offset_ns + static_cast<int64_t>(c.drift * static_cast<double>(now_ns - c.since_ns));
+    }
+
     void cut(unsigned from, unsigned to) { cut_.insert({from, to}); }
 
     void heal(unsigned from, unsigned to) { cut_.erase({from, to}); }
@@ -72,6 +86,7 @@ private:
     struct record {
         std::string name;
         bool up = true;
+        wall_clock clock;
         // Those of green threads lie in the host's, and are destroyed first.
         std::unique_ptr<weft::detail::cancel_context> context;
         std::vector<std::unique_ptr<weft::detail::cancel_context>> of_green_threads;

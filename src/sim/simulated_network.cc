@@ -26,13 +26,16 @@ using net::detail::socket_address;
 using weft::detail::poll_desc;
 namespace poll_bits = weft::detail::poll_bits;
 
+constexpr int sockets_most = weft::detail::simulated_fds_each / 2;
+constexpr int files_most = weft::detail::simulated_fds_each - sockets_most;
 constexpr uint16_t ports_first = 49152;  // that are chosen
 constexpr uint32_t jitter_steps = 8;
 constexpr uint32_t parts = 1'000'000;  // of a probability
 
 }  // namespace
 
-simulated_network::simulated_network(controlled_run& run) : run_(run), first_(weft::detail::add_simulated_fds(*this)) {
+simulated_network::simulated_network(controlled_run& run)
+    : run_(run), first_(weft::detail::add_simulated_fds(*this)), disks_(run, first_ + sockets_most, files_most) {
     clear();
 }
 
@@ -53,6 +56,7 @@ void simulated_network::clear() {
         free_.push_back(static_cast<int>(i - 1));  // the lowest number is taken first
     }
     computers.clear();
+    disks_.clear();
     options = {};
     count = {};
     failing_.clear();
@@ -95,7 +99,7 @@ simulated_network::sock* simulated_network::with_serial(uint64_t serial) noexcep
 
 simulated_network::sock* simulated_network::new_sock(int family, int type, unsigned host) noexcept {
     if (free_.empty()) {
-        if (socks_.size() == weft::detail::simulated_fds_each) return nullptr;
+        if (socks_.size() == sockets_most) return nullptr;
         free_.push_back(static_cast<int>(socks_.size()));
         socks_.push_back(std::make_unique<sock>());
     }
@@ -358,6 +362,7 @@ void simulated_network::crash(unsigned host) noexcept {
         s.is = state::dead;
         edge(s, poll_bits::readable | poll_bits::writable | poll_bits::hung_up);
     }
+    disks_.crash(host);
     computers.crash(host);
 }
 

@@ -44,6 +44,7 @@
 #include "sched/simulated_fds.h"
 #include "sim/event_queue.h"
 #include "sim/hosts.h"
+#include "sim/simulated_disks.h"
 
 struct sockaddr_storage;
 
@@ -62,6 +63,11 @@ public:
     void clear();
 
     [[nodiscard]] bool has_numbers() const noexcept { return first_ >= 0; }
+
+    // Files have the upper half of the numbers.
+    [[nodiscard]] simulated_disks& disks() noexcept { return disks_; }
+
+    weft::detail::simulated_files& files() noexcept override { return disks_; }
 
     event_queue events;
     hosts computers;
@@ -231,6 +237,7 @@ private:
     controlled_run& run_;
     std::vector<failing_call> failing_;
     int first_;
+    simulated_disks disks_;
     std::vector<std::unique_ptr<sock>> socks_;  // by descriptor, from first_
     std::vector<int> free_;
     std::map<uint64_t, sock*> by_serial_;

@@ -407,6 +407,7 @@ int simulated_network::shut(int fd, int how) noexcept {
 }
 
 int simulated_network::close(int fd) noexcept {
+    if (disks_.has(fd)) return disks_.close(fd);
     sock* s = of(fd);
     if (s == nullptr) return -EBADF;
     unbind(*s);

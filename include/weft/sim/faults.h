@@ -24,6 +24,12 @@ enum class fault_kind : uint8_t {
     heal,               ///< all partitions
     crash,              ///< of host
     restart,
+    disk_full,         ///< of host: no write that needs space succeeds
+    disk_room,         ///< the end of disk_full
+    disk_sync_fails,   ///< the next sync on host is EIO
+    disk_sync_lies,    ///< on host
+    disk_sync_honest,  ///< the end of disk_sync_lies
+    clock_step,        ///< the wall clock of host differs by fault::by from now on
 };
 
 struct fault {
@@ -31,6 +37,7 @@ struct fault {
     fault_kind what = fault_kind::heal;
     std::string host{};
     std::string other{};
+    std::chrono::nanoseconds by{0};  ///< of clock_step
 };
 
 using fault_plan = std::vector<fault>;
@@ -40,10 +47,12 @@ struct random_fault_options {
     unsigned most = 4;                                         ///< faults, without their repairs
     bool crashes = true;
     bool partitions = true;
+    bool disks = false;   ///< full ones, and syncs that fail; none that lies
+    bool clocks = false;  ///< steps of up to 10 s, which stay
 };
 
-/// A plan that the schedule chooses: up to `most` crashes and partitions of these hosts, each with
-/// its repair, so that everything works again when it is over. Shrinking leaves faults out. Throws
+/// A plan that the schedule chooses: up to `most` faults of these hosts, each with its repair, so
+/// that everything but clocks works again when it is over. Shrinking leaves faults out. Throws
 /// std::invalid_argument for fewer hosts than the faults need, or a span of less than 1 ms.
 [[nodiscard]] fault_plan random_faults(const std::vector<std::string>& hosts, const random_fault_options& how = {});
 
