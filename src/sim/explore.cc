@@ -25,6 +25,7 @@
 #include "sim/failure_text.h"
 #include "sim/places.h"
 #include "sim/random_numbers.h"
+#include "sim/trace_file.h"
 
 namespace weft::sim {
 
@@ -183,6 +184,11 @@ private:
         return around.empty() ? make_chooser(with_, seed()) : make_neighbours(parse_schedule(around), seed());
     }
 
+    [[nodiscard]] std::string trace_file() const {
+        const char* text = std::getenv("WEFT_SIM_TRACE");
+        return !with_.trace.empty() || text == nullptr ? with_.trace : text;
+    }
+
     static void compare(const outcome& first, const outcome& second, report& r);
 
     void execute(controlled_run& run) {
@@ -281,6 +287,7 @@ void exploration::describe(report& r, outcome o) {
         r.reason +=
             "; the same schedule ended differently when it was repeated, so something outside of the simulation "
             "decides";
+    if (const std::string file = trace_file(); !file.empty()) write_trace(file, again, objects, places);
 }
 
 const char* name_of(verdict v) noexcept {

@@ -70,6 +70,9 @@ struct options {
     bool shrink = true;
     /// Whether verdict::lock_order is looked for.
     bool lock_order = true;
+    /// Not empty: a failing schedule is written to this file, as a trace of Perfetto. Empty:
+    /// WEFT_SIM_TRACE.
+    std::string trace{};
     /// Asked after each schedule, on the thread that called explore(): whether a check of the test
     /// has failed. Empty: only exceptions count.
     std::function<bool()> has_failed{};
