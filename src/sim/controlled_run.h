@@ -90,7 +90,7 @@ public:
     // Of the locks of a schedule that has passed.
     [[nodiscard]] lock_order::inversion inversion() const { return locks_.find(); }
 
-    // From the next schedule on there is none.
+    // Of the next schedules inversion() tells nothing.
     void forget_locks() noexcept { keeps_locks_ = false; }
 
     void fail(verdict why, std::string reason);
