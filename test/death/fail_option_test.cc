@@ -40,6 +40,7 @@ class FailOption : public DeathTest {};
 }
 
 constexpr int each = 0;
+constexpr int none = -1;
 
 TEST_F(FailOption, TheNthCallFailsWithTheError) {
     EXPECT_EXIT(
@@ -66,6 +67,16 @@ TEST_F(FailOption, SeveralRulesCountEachTheirOwnCalls) {
                 ::testing::ExitedWithCode(0), "and listen");
 }
 
+TEST_F(FailOption, AcceptWaitsUntilThereAreDescriptors) {
+    EXPECT_EXIT(expect_failure("fail=accept4:2:EMFILE", none, EMFILE,
+                               [] {
+                                   net::tcp_listener at(net::endpoint("127.0.0.1:0"));
+                                   const net::tcp_stream to = net::tcp_stream::connect(at.local_endpoint());
+                                   static_cast<void>(at.accept());
+                               }),
+                ::testing::ExitedWithCode(0), "cannot accept a connection until resources are free");
+}
+
 TEST_F(FailOption, FilesFail) {
     const temp_folder folder;
     const std::string file = folder / "file";
@@ -90,7 +101,7 @@ TEST_F(FailOption, NoMemoryForStacks) {
 }
 
 TEST_F(FailOption, AnUnknownNameIsReportedAndIgnored) {
-    EXPECT_EXIT(expect_failure("fail=sockets:1:EMFILE", 9, EMFILE, [] {}), ::testing::ExitedWithCode(0),
+    EXPECT_EXIT(expect_failure("fail=sockets:1:EMFILE", none, EMFILE, [] {}), ::testing::ExitedWithCode(0),
                 "\"fail=sockets:1:EMFILE\" is ignored: docs/system_calls.md lists the calls");
 }
 
