@@ -5,8 +5,8 @@
 // (RUN_DEBUG=fail=accept4:3:EMFILE), and in a simulation (host::fail). All three use the names of
 // one table, fault_injection.cc.
 //
-// Each wrapper of such a call asks injected_failure() first. While no rule exists that is one load
-// and one jump beside a call of the system.
+// Each wrapper of such a call asks injected_failure() first. While no rule exists that is a load
+// and a jump, and the arguments are kept: nine instructions beside a call of the system.
 //
 // Rejected: seccomp filters, which test/support/nth_call.h uses, for this: they know numbers of
 //           calls and not what they are for, and cannot be set for a part of a process. Wrapping
