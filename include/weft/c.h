@@ -318,6 +318,43 @@
 #define weft_semaphore_acquire_for run_semaphore_acquire_for
 #define weft_semaphore_release run_semaphore_release
 
+// sim.h
+#define WEFT_SIM_PORTFOLIO RUN_SIM_PORTFOLIO
+#define WEFT_SIM_RANDOM_WALK RUN_SIM_RANDOM_WALK
+#define WEFT_SIM_PCT RUN_SIM_PCT
+#define WEFT_SIM_PARTIAL_ORDER RUN_SIM_PARTIAL_ORDER
+#define WEFT_SIM_UNIFORM_WALK RUN_SIM_UNIFORM_WALK
+#define WEFT_SIM_EXHAUSTIVE RUN_SIM_EXHAUSTIVE
+#define weft_sim_strategy_t run_sim_strategy_t
+#define WEFT_SIM_PASSED RUN_SIM_PASSED
+#define WEFT_SIM_FAILED RUN_SIM_FAILED
+#define WEFT_SIM_DEADLOCK RUN_SIM_DEADLOCK
+#define WEFT_SIM_LEAKED RUN_SIM_LEAKED
+#define WEFT_SIM_LIVELOCK RUN_SIM_LIVELOCK
+#define WEFT_SIM_RACE RUN_SIM_RACE
+#define WEFT_SIM_UNCONTROLLED RUN_SIM_UNCONTROLLED
+#define WEFT_SIM_UNREPEATABLE RUN_SIM_UNREPEATABLE
+#define WEFT_SIM_LOCK_ORDER RUN_SIM_LOCK_ORDER
+#define weft_sim_verdict_t run_sim_verdict_t
+#define weft_sim_opts_t run_sim_opts_t
+#define WEFT_SIM_OPTS_INIT RUN_SIM_OPTS_INIT
+#define weft_sim_report_t run_sim_report_t
+#define weft_sim_explore run_sim_explore
+#define weft_sim_replay run_sim_replay
+#define weft_sim_check_repeatable run_sim_check_repeatable
+#define weft_sim_verdict run_sim_verdict
+#define weft_sim_reason run_sim_reason
+#define weft_sim_schedule run_sim_schedule
+#define weft_sim_text run_sim_text
+#define weft_sim_schedules run_sim_schedules
+#define weft_sim_steps run_sim_steps
+#define weft_sim_report_free run_sim_report_free
+#define weft_sim_choose run_sim_choose
+#define weft_sim_fail run_sim_fail
+#define WEFT_SIM_TEXT_ RUN_SIM_TEXT_
+#define WEFT_SIM_PLACE_ RUN_SIM_PLACE_
+#define WEFT_SIM_CHECK RUN_SIM_CHECK
+
 // spawn.h
 #define weft_label_t run_label_t
 #define WEFT_PRIORITY_NORMAL RUN_PRIORITY_NORMAL

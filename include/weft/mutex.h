@@ -42,7 +42,10 @@ public:
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
-    ~mutex() { check_destroyed("weft::mutex"); }
+    ~mutex() {
+        check_destroyed("weft::mutex");
+        detail::ends(this);
+    }
 
     /// Any thread. Blocks until the caller holds the mutex.
     void lock() noexcept {

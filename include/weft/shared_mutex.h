@@ -74,7 +74,7 @@ public:
 
     /// Any thread. Never blocks; fails while another thread holds the lock or waits for it.
     [[nodiscard]] bool try_lock() noexcept {
-        detail::step(detail::operation::shared_mutex_lock, this);
+        detail::step(detail::operation::shared_mutex_try_lock, this);
         uint32_t seen = 0;
         const bool ours =
             state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed) ||  // A1
@@ -96,14 +96,14 @@ public:
 
     /// Any thread. Blocks until the caller is a reader. Fatal beyond max_readers.
     void lock_shared() noexcept {
-        detail::step(detail::operation::shared_mutex_lock, this);
+        detail::step(detail::operation::shared_mutex_lock_shared, this);
         if (!enter_quickly()) lock_shared_slow();
     }
 
     /// Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to
     /// leave.
     [[nodiscard]] bool try_lock_shared() noexcept {
-        detail::step(detail::operation::shared_mutex_lock, this);
+        detail::step(detail::operation::shared_mutex_try_lock_shared, this);
         return enter_quickly() || enter();
     }
 

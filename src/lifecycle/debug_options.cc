@@ -106,6 +106,18 @@ void parse_tsan(std::string_view word, std::size_t at, debug_options& options) n
     warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be green_threads", static_cast<int>(word.size()), word.data());
 }
 
+void parse_fail(std::string_view word, std::size_t at, debug_options& options) noexcept {
+    os::failure_rule rule;
+    const char* wrong = os::parse_failure(at == std::string_view::npos ? "" : word.substr(at + 1), rule);
+    if (wrong == nullptr && options.failure_count == options.failures.size()) wrong = "there are 16 already";
+    if (wrong == nullptr) {
+        options.failures[options.failure_count++] = rule;
+        return;
+    }
+    warn("RUN_DEBUG: \"%.*s\" is ignored: %s; write fail=accept4:3:EMFILE", static_cast<int>(word.size()), word.data(),
+         wrong);
+}
+
 void parse_word(std::string_view word, debug_options& options) noexcept {
     const std::size_t at = word.find('=');
     const std::string_view key = word.substr(0, at);
@@ -122,11 +134,12 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     if (key == "symbols") return parse_switch(word, at, options.symbols);
     if (key == "frames") return parse_frames(word, at, options);
     if (key == "tsan") return parse_tsan(word, at, options);
+    if (key == "fail") return parse_fail(word, at, options);
     if (key == "sanitizer") return parse_switch(word, at, options.check_sanitizer);
     warn(
         "RUN_DEBUG: \"%.*s\" is unknown and ignored; known: random, random=SEED, retake=0, retake=always, placement=0, "
         "stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, "
-        "lockowners=1, symbols=0, frames=all, tsan=green_threads, sanitizer=0",
+        "lockowners=1, symbols=0, frames=all, tsan=green_threads, sanitizer=0, fail=CALL:N:ERROR",
         static_cast<int>(key.size()), key.data());
 }
 
@@ -150,6 +163,7 @@ debug_options read_debug_options() noexcept {
         const auto seed = static_cast<unsigned long long>(*options.random_seed);
         warn("the scheduling order is random; to repeat it: RUN_DEBUG=random=%llu", seed);
     }
+    os::arm_failures({options.failures.data(), options.failure_count});
     return options;
 }
 

@@ -6,8 +6,12 @@
 // See:     docs/environment.md, which explains the words
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+
+#include "os/fault_injection.h"
 
 namespace weft::detail {
 
@@ -29,12 +33,14 @@ struct debug_options {
     int dump_signal = 0;       // 0: none
     uint32_t trace_ms = 0;     // 0: no trace
     uint32_t watchdog_ms = 0;  // 0: no watchdog
+    std::array<os::failure_rule, os::failure_rules_most> failures{};
+    std::size_t failure_count = 0;
 };
 
 // text may be nullptr.
 [[nodiscard]] debug_options parse_debug_options(const char* text) noexcept;
 
-// The options in the environment. Prints the seed in use.
+// The options in the environment. Prints the seed in use. Calls that shall fail do from then on.
 [[nodiscard]] debug_options read_debug_options() noexcept;
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 // debug_options_test.cc: parsing of RUN_DEBUG, and reports of invalid parts.
 #include "lifecycle/debug_options.h"
 
+#include <cerrno>
 #include <csignal>
 #include <string>
 
@@ -61,11 +62,49 @@ TEST(DebugOptions, JunkIsReportedAndIgnored) {
     EXPECT_EQ(said("ramdom"),
               "weft: RUN_DEBUG: \"ramdom\" is unknown and ignored; known: random, random=SEED, retake=0, "
               "retake=always, placement=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, "
-              "deadlock=0, deadlock=strict, lockowners=1, symbols=0, frames=all, tsan=green_threads, sanitizer=0\n");
+              "deadlock=0, deadlock=strict, lockowners=1, symbols=0, frames=all, tsan=green_threads, sanitizer=0, "
+              "fail=CALL:N:ERROR\n");
     EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is ignored: the value must be a number\n");
     EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is ignored: the value must be a number\n");
     EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is ignored: the value must be a number\n");
     EXPECT_EQ(said("random=1x"), "weft: RUN_DEBUG: random=\"1x\" is ignored: the value must be a number\n");
+}
+
+TEST(DebugOptions, CallsThatShallFail) {
+    const debug_options none = parse_debug_options("");
+    EXPECT_EQ(none.failure_count, 0U);
+    const debug_options two = parse_debug_options("fail=accept4:3:EMFILE,fail=mmap:every:ENOMEM");
+    ASSERT_EQ(two.failure_count, 2U);
+    EXPECT_EQ(two.failures[0].kind, os::failure::accept);
+    EXPECT_EQ(two.failures[0].n, 3);
+    EXPECT_EQ(two.failures[0].error, EMFILE);
+    EXPECT_EQ(two.failures[1].kind, os::failure::map);
+    EXPECT_EQ(two.failures[1].n, os::failure_rule::every);
+    EXPECT_EQ(two.failures[1].error, ENOMEM);
+}
+
+TEST(DebugOptions, InvalidCallsThatShallFailAreReportedAndIgnored) {
+    const auto said = [](const char* text) {
+        debug_options options;
+        std::string line = test::stderr_of([&] { options = parse_debug_options(text); });
+        EXPECT_EQ(options.failure_count, 0U) << text;
+        return line;
+    };
+    EXPECT_EQ(said("fail=acept4:3:EMFILE"),
+              "weft: RUN_DEBUG: \"fail=acept4:3:EMFILE\" is ignored: docs/system_calls.md lists the calls that can be "
+              "made to fail; write fail=accept4:3:EMFILE\n");
+    for (const char* text :
+         {"fail=accept4", "fail=accept4:0:EMFILE", "fail=accept4:-1:EMFILE", "fail=accept4:3x:EMFILE"})
+        EXPECT_NE(said(text).find("after the call must come the number of the one that fails"), std::string::npos);
+    for (const char* text : {"fail=accept4:3", "fail=accept4:3:", "fail=accept4:3:EMFIL", "fail=accept4:3:EMFILE:4"})
+        EXPECT_NE(said(text).find("at the end must come the name of an error of the system"), std::string::npos);
+    EXPECT_NE(said("fail").find("docs/system_calls.md"), std::string::npos);
+    std::string many;
+    for (std::size_t i = 0; i <= os::failure_rules_most; ++i) many += "fail=accept4:1:EMFILE,";
+    EXPECT_NE(test::stderr_of([&] {
+                  EXPECT_EQ(parse_debug_options(many.c_str()).failure_count, os::failure_rules_most);
+              }).find("there are 16 already"),
+              std::string::npos);
 }
 
 TEST(DebugOptions, ParsesTraceAndReportOptions) {

@@ -28,8 +28,8 @@ int look(int (*call)(Address, std::size_t, Byte*), void* address, std::size_t si
 }  // namespace
 
 void* map_reserved(std::size_t size) noexcept {
-    if (injected_failure(failure::map)) {
-        errno = ENOMEM;
+    if (const int error = injected_failure(failure::map); error != 0) {
+        errno = error;
         return nullptr;
     }
     unmap_kept_pages();
@@ -40,7 +40,7 @@ void* map_reserved(std::size_t size) noexcept {
 }
 
 int commit_pages(void* address, std::size_t size) noexcept {
-    if (injected_failure(failure::commit)) return ENOMEM;
+    if (const int error = injected_failure(failure::commit); error != 0) return error;
     const int before = errno;
     if (mprotect(address, size, PROT_READ | PROT_WRITE) == 0) return 0;
     return std::exchange(errno, before);

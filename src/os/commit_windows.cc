@@ -16,8 +16,8 @@ namespace weft::detail::os {
 thread_local constinit uintptr_t grown_to = 0;
 
 void* map_reserved(std::size_t size) noexcept {
-    if (injected_failure(failure::map)) {
-        errno = ENOMEM;
+    if (const int error = injected_failure(failure::map); error != 0) {
+        errno = error;
         return nullptr;
     }
     void* address = VirtualAlloc(nullptr, size, MEM_RESERVE, PAGE_NOACCESS);
@@ -26,7 +26,7 @@ void* map_reserved(std::size_t size) noexcept {
 }
 
 int commit_pages(void* address, std::size_t size) noexcept {
-    if (injected_failure(failure::commit)) return ENOMEM;
+    if (const int error = injected_failure(failure::commit); error != 0) return error;
     const DWORD kept_error = GetLastError();
     int error = 0;
     DWORD before = 0;

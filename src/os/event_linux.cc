@@ -5,11 +5,15 @@
 #include <cstdint>
 
 #include "os/caught_signals.h"
+#include "os/fault_injection.h"
 #include "os/never_inlined.h"
 
 namespace weft::detail::os {
 
-WEFT_OS_CALL int event_make() noexcept { return or_errno(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+WEFT_OS_CALL int event_make() noexcept {
+    if (const int error = injected_failure(failure::event); error != 0) return -error;
+    return or_errno(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
 
 void event_set(int fd) noexcept {
     const uint64_t one = 1;

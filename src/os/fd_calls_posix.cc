@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "os/fault_injection.h"
 #include "os/fd_calls.h"
 #include "os/never_inlined.h"
 #include "os/new_descriptor.h"
@@ -30,18 +31,22 @@ void finish_received(int file) noexcept { ::fcntl(file, F_SETFD, FD_CLOEXEC); }
 }  // namespace
 
 WEFT_OS_CALL ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept {
+    if (const int error = injected_failure(failure::receive); error != 0) return -error;
     return or_errno(::recv(fd, into, size, 0));
 }
 
 WEFT_OS_CALL ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept {
+    if (const int error = injected_failure(failure::send); error != 0) return -error;
     return or_errno(::send(fd, from, size, MSG_NOSIGNAL));
 }
 
 WEFT_OS_CALL ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept {
+    if (const int error = injected_failure(failure::receive); error != 0) return -error;
     return or_errno(::readv(fd, into, static_cast<int>(count)));
 }
 
 WEFT_OS_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept {
+    if (const int error = injected_failure(failure::send); error != 0) return -error;
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(from);  // only read
     message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(count);
@@ -50,11 +55,13 @@ WEFT_OS_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t cou
 
 WEFT_OS_CALL ssize_t
 socket_send_to(int fd, const void* data, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept {
+    if (const int error = injected_failure(failure::send); error != 0) return -error;
     return or_errno(::sendto(fd, data, size, MSG_NOSIGNAL, to, to_size));
 }
 
 WEFT_OS_CALL ssize_t
 socket_receive_from(int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept {
+    if (const int error = injected_failure(failure::receive); error != 0) return -error;
     iovec one{into, size};
     msghdr message{};
     message.msg_name = from;
@@ -118,24 +125,34 @@ socket_receive_files(int fd, void* into, std::size_t size, int* files, std::size
 }
 
 WEFT_OS_CALL int socket_make(int family, int type, int protocol) noexcept {
+    if (const int error = injected_failure(failure::socket); error != 0) return -error;
     return or_errno(finish_socket(::socket(family, type | socket_flags, protocol)));
 }
 
-WEFT_OS_CALL int socket_accept(int fd) noexcept { return or_errno(accept_socket(fd)); }
+WEFT_OS_CALL int socket_accept(int fd) noexcept {
+    if (const int error = injected_failure(failure::accept); error != 0) return -error;
+    return or_errno(accept_socket(fd));
+}
 
 WEFT_OS_CALL int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept {
+    if (const int error = injected_failure(failure::connect); error != 0) return -error;
     return or_errno(::connect(fd, to, to_size));
 }
 
 WEFT_OS_CALL int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept {
+    if (const int error = injected_failure(failure::bind); error != 0) return -error;
     return or_errno(::bind(fd, to, to_size));
 }
 
-WEFT_OS_CALL int socket_listen(int fd, int backlog) noexcept { return or_errno(::listen(fd, backlog)); }
+WEFT_OS_CALL int socket_listen(int fd, int backlog) noexcept {
+    if (const int error = injected_failure(failure::listen); error != 0) return -error;
+    return or_errno(::listen(fd, backlog));
+}
 
 WEFT_OS_CALL int socket_shut(int fd, int how) noexcept { return or_errno(::shutdown(fd, how)); }
 
 WEFT_OS_CALL int socket_pair(int type, int (&fds)[2]) noexcept {
+    if (const int error = injected_failure(failure::socket_pair); error != 0) return -error;
     const int result = or_errno(::socketpair(AF_UNIX, type | socket_flags, 0, fds));
     for (const int fd : fds) {
         if (result == 0) finish_socket(fd);
@@ -148,6 +165,7 @@ WEFT_OS_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& siz
 }
 
 WEFT_OS_CALL int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
+    if (const int error = injected_failure(failure::socket_option); error != 0) return -error;
     return or_errno(::setsockopt(fd, level, option, value, size));
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/atomic.h"
+#include "os/fault_injection.h"
 #include "os/file_calls.h"
 #include "os/file_kind.h"
 #include "os/never_inlined.h"
@@ -49,6 +50,7 @@ WEFT_OS_CALL ssize_t try_file_read(int fd, const iovec* into, std::size_t count,
 }
 
 WEFT_OS_CALL ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
+    if (const int error = injected_failure(failure::write); error != 0) return -error;
     const int pieces = static_cast<int>(count);
     if (knows_write_without_signal.load(relaxed)) {  // relaxed: see above
         const ssize_t written = or_errno(::pwritev2(fd, from, pieces, offset, write_without_signal));

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/time_units.h"
+#include "os/fault_injection.h"
 #include "os/file_calls.h"
 #include "os/file_kind.h"
 #include "os/never_inlined.h"
@@ -55,6 +56,7 @@ file_status status_of(const struct stat& s) noexcept {
 }  // namespace
 
 WEFT_OS_CALL int file_open(const char* path, const open_flags& how, uint32_t permissions) noexcept {
+    if (const int error = injected_failure(failure::open); error != 0) return -error;
     return restarted([&] { return ::open(path, flags_of(how), static_cast<mode_t>(permissions)); });
 }
 
@@ -66,6 +68,7 @@ WEFT_OS_CALL ssize_t file_read(int fd, const iovec* into, std::size_t count, int
 }
 
 WEFT_OS_CALL ssize_t file_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
+    if (const int error = injected_failure(failure::write); error != 0) return -error;
     return restarted([&] {
         return offset == own_position ? ::writev(fd, from, static_cast<int>(count))
                                       : ::pwritev(fd, from, static_cast<int>(count), offset);

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/atomic.h"
+#include "os/fault_injection.h"
 
 namespace weft::detail::os {
 
@@ -137,13 +138,5 @@ struct env_text {
 // ---- Reports. Writes as much of the text as fd accepts. Async-signal-safe.
 inline constexpr int stderr_fd = 2;
 void write_all(int fd, const char* text, std::size_t size) noexcept;
-
-// ---- Fault injection, for tests: the n-th next call of that kind fails (0: no call).
-enum class failure { map, thread, commit, unmap };
-void fail_nth_for_test(failure kind, int n) noexcept;
-
-void fail_all_commits_for_test() noexcept;
-
-[[nodiscard]] bool injected_failure(failure kind) noexcept;
 
 }  // namespace weft::detail::os

@@ -34,8 +34,8 @@ std::size_t page_size() noexcept {
 }
 
 void* map_pages(std::size_t size, bool sparse) noexcept {
-    if (injected_failure(failure::map)) {
-        errno = ENOMEM;
+    if (const int error = injected_failure(failure::map); error != 0) {
+        errno = error;
         return nullptr;
     }
     unmap_kept_pages();
@@ -49,7 +49,7 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
 bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
 
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
-    if (injected_failure(failure::thread)) return EAGAIN;
+    if (const int error = injected_failure(failure::thread); error != 0) return error;
     // Signals of the program go to its own threads; faults stay deliverable.
     sigset_t all;
     sigset_t before;

@@ -33,8 +33,8 @@ std::size_t page_size() noexcept {
 }
 
 void* map_pages(std::size_t size, bool /*sparse*/) noexcept {
-    if (injected_failure(failure::map)) {
-        errno = ENOMEM;
+    if (const int error = injected_failure(failure::map); error != 0) {
+        errno = error;
         return nullptr;
     }
     void* address = VirtualAlloc(nullptr, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
@@ -43,7 +43,7 @@ void* map_pages(std::size_t size, bool /*sparse*/) noexcept {
 }
 
 void unmap_pages(void* address, std::size_t size) noexcept {
-    if (injected_failure(failure::unmap)) {
+    if (injected_failure(failure::unmap) != 0) {
         static_cast<void>(discard_pages(address, size));
         return;
     }
@@ -112,7 +112,7 @@ unsigned __stdcall run_thread(void* given) {
 // Suspended until it knows its handle. All of the stack is committed: calls of green threads run on
 // it while the system does not know that, so it would not grow (os/headroom_windows.h).
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
-    if (injected_failure(failure::thread)) return EAGAIN;
+    if (const int error = injected_failure(failure::thread); error != 0) return error;
     auto* start = new (std::nothrow) thread_start{body, argument, nullptr};
     if (start == nullptr) return ENOMEM;
     constexpr unsigned stack_committed = 1024 * 1024;

@@ -35,8 +35,8 @@ struct kept_range {
 constinit atomic<kept_range*> kept_ranges{nullptr};
 
 bool unmap(void* address, std::size_t size) noexcept {
-    if (injected_failure(failure::unmap)) {
-        errno = ENOMEM;
+    if (const int error = injected_failure(failure::unmap); error != 0) {
+        errno = error;
         return false;
     }
     return munmap(address, size) == 0;

@@ -25,6 +25,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/time_units.h"
+#include "os/fault_injection.h"
 #include "os/late_handlers.h"
 #include "os/os.h"
 #include "poll/backend.h"
@@ -43,8 +44,10 @@ public:
     }
 
     int open() noexcept override {
+        if (const int error = os::injected_failure(os::failure::poller_make); error != 0) return error;
         epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
         if (epoll_ < 0) return errno;
+        if (const int error = os::injected_failure(os::failure::event); error != 0) return error;
         wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (wake_ < 0) return errno;
         return control(EPOLL_CTL_ADD, wake_, EPOLLIN | EPOLLET, own_token);
@@ -52,6 +55,7 @@ public:
 
     int add(int fd, uint64_t token) noexcept override {
         WEFT_ASSERT(token != own_token);
+        if (const int error = os::injected_failure(os::failure::poller_add); error != 0) return error;
         return control(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET, token);
     }
 

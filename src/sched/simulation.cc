@@ -79,6 +79,10 @@ void take_step(operation what, const void* object) noexcept {
     if (sim != nullptr && sim->replaces(m->g, what, object)) requeue(m);
 }
 
+void note_end(const void* object) noexcept {
+    if (simulation* sim = controlling()) sim->object_ends(object);
+}
+
 void requeue(M* m) noexcept {
     const bool has_p = enter(m);
     WEFT_ASSERT(has_p);  // S1

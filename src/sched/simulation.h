@@ -54,6 +54,8 @@ public:
     [[nodiscard]] virtual G* next() noexcept = 0;
     // g, which runs, is about to begin an operation.
     [[nodiscard]] virtual bool replaces(G* g, operation what, const void* object) noexcept = 0;
+    // An object ends. Caller: any G of the simulation.
+    virtual void object_ends(const void* object) noexcept = 0;
     // A number below n, n > 1. Not for the driver.
     [[nodiscard]] virtual uint32_t choose(uint32_t n) noexcept = 0;
     // g's function ended by an exception, which is the current one.

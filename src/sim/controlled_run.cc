@@ -77,6 +77,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     host_instead_.reset();
     network_.clear();
     order_.clear();
+    locks_.clear();
 }
 
 // splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
@@ -236,8 +237,13 @@ G* controlled_run::take_due() {
 G* controlled_run::begin_step(G* g) noexcept {
     const uint32_t number = number_of(g);
     pending& p = pending_of(number);
+    if (keeps_steps_) remember(*g, number);  // it may have got a name
     const bool is_access = p.what == operation::value_read || p.what == operation::value_write;
-    if (keeps_order_ && p.object != nullptr && !is_access) order_.operate(number, p.object);
+    if (p.object != nullptr && !is_access) {
+        if (keeps_order_) order_.operate(number, p.object);
+        if (keeps_locks_)
+            locks_.operate(number, p.what, p.object, number < frames_of_.size() ? &frames_of_[number] : nullptr);
+    }
     p = {operation::run, nullptr};
     return g;
 }
@@ -294,7 +300,10 @@ void controlled_run::push(G* g) noexcept {
     if (number == 0) number = number_new(*g);
     static_cast<void>(pending_of(number));
     const G* by = only_m->g;  // nullptr: a timer or the network
-    if (keeps_order_ && by != nullptr && by != driver_) order_.make_runnable(number_of(by), number);
+    if (by != nullptr && by != driver_) {
+        if (keeps_order_) order_.make_runnable(number_of(by), number);
+        if (keeps_locks_) locks_.make_runnable(number_of(by), number);
+    }
     if (keeps_steps_) remember(*g, number);
     runnable_.push_back({g, steps_});
     idle_moves_ = 0;
@@ -369,6 +378,10 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
     }
     begin_step(g);
     return yields && next_event_ns() <= now_ns;
+}
+
+void controlled_run::object_ends(const void* object) noexcept {
+    if (keeps_locks_) locks_.end(object);
 }
 
 void controlled_run::failed(const G* g) noexcept {

@@ -16,6 +16,7 @@
 #include <weft/sim/sim.h>
 
 #include "sched/simulation.h"
+#include "sim/lock_order.h"
 #include "sim/order.h"
 #include "sim/schedule_text.h"
 #include "sim/simulated_network.h"
@@ -50,10 +51,14 @@ public:
         uint64_t max_steps;
         bool before_operations;
         int64_t lateness_ns;
+        bool lock_order;  // inversion() is wanted
     };
 
     explicit controlled_run(const limits& within)
-        : limits_(within), network_(*this), keeps_order_(detail::has_shared_values()) {}
+        : limits_(within),
+          network_(*this),
+          keeps_order_(detail::has_shared_values()),
+          keeps_locks_(within.lock_order) {}
 
     controlled_run(const controlled_run&) = delete;
     controlled_run& operator=(const controlled_run&) = delete;
@@ -82,11 +87,18 @@ public:
 
     [[nodiscard]] const std::vector<g_record>& green_threads() const noexcept { return green_threads_; }
 
+    // Of the locks of a schedule that has passed.
+    [[nodiscard]] lock_order::inversion inversion() const { return locks_.find(); }
+
+    // Of the next schedules inversion() tells nothing.
+    void forget_locks() noexcept { keeps_locks_ = false; }
+
     void fail(verdict why, std::string reason);
 
     void push(weft::detail::G* g) noexcept override;
     weft::detail::G* next() noexcept override;
     bool replaces(weft::detail::G* g, weft::detail::operation what, const void* object) noexcept override;
+    void object_ends(const void* object) noexcept override;
     uint32_t choose(uint32_t n) noexcept override;
     void failed(const weft::detail::G* g) noexcept override;
     void escapes(const char* what) noexcept override;
@@ -211,6 +223,8 @@ private:
 
     const bool keeps_order_;
     order order_;
+    bool keeps_locks_;
+    lock_order locks_;
 };
 
 }  // namespace weft::sim

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,8 +22,10 @@
 #include "sched/random.h"
 #include "sim/clocks.h"
 #include "sim/controlled_run.h"
+#include "sim/failure_text.h"
 #include "sim/places.h"
 #include "sim/random_numbers.h"
+#include "sim/trace_file.h"
 
 namespace weft::sim {
 
@@ -33,7 +34,6 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr uint64_t usual_schedules = 1000;
-constexpr std::size_t shown_max = 60;  // steps in a text
 constexpr auto shrink_time = std::chrono::seconds(5);
 
 uint64_t from_environment(const char* name, uint64_t usual) {
@@ -85,22 +85,21 @@ private:
     std::unique_ptr<runtime> runtime_;
 };
 
-struct outcome {
-    verdict result = verdict::passed;
-    std::string reason;
-    schedule taken;
-    std::vector<step_record> records;
-    std::vector<g_record> green_threads;
-};
+lock_order::inversion inversion_of(const controlled_run& run) {
+    return run.result() == verdict::passed ? run.inversion() : lock_order::inversion{};
+}
 
-outcome outcome_of(const controlled_run& run) {
-    return {run.result(), run.reason(), run.taken(), run.records(), run.green_threads()};
+outcome outcome_of(const controlled_run& run, lock_order::inversion locks) {
+    const verdict result = locks.empty() ? run.result() : verdict::lock_order;
+    return {result, run.reason(), run.taken(), run.records(), run.green_threads(), std::move(locks)};
 }
 
 class exploration {
 public:
     exploration(const options& with, std::function<void()> body)
-        : with_(with), body_(std::move(body)), limits_{with.max_steps, with.before_operations, with.lateness.count()} {}
+        : with_(with),
+          body_(std::move(body)),
+          limits_{with.max_steps, with.before_operations, with.lateness.count(), with.lock_order} {}
 
     report explore() {
         const uint64_t most = schedules();
@@ -108,6 +107,8 @@ public:
         const auto end = with_.budget.count() == 0 ? clock::time_point::max() : clock::now() + with_.budget;
         report r;
         std::optional<outcome> failure;
+        std::optional<outcome> inverted;  // the first schedule that has passed, and is one
+        uint64_t inverted_in = 0;
         world_.drive(limits_, [&](controlled_run& run) {
             if (r.schedules == most || (r.schedules % 64 == 63 && clock::now() >= end)) return false;
             if (!chooser->begin()) {
@@ -119,10 +120,21 @@ public:
             chooser->ended(run.steps());
             ++r.schedules;
             r.steps += run.steps();
-            if (run.result() != verdict::passed) failure = outcome_of(run);
+            lock_order::inversion locks = inversion_of(run);
+            if (run.result() != verdict::passed) {
+                failure = outcome_of(run, {});
+            } else if (!locks.empty()) {
+                inverted = outcome_of(run, std::move(locks));
+                inverted_in = r.schedules;
+                run.forget_locks();
+            }
             return true;
         });
-        if (failure) describe(r, with_.shrink ? shrink(std::move(*failure)) : std::move(*failure));
+        if (failure || inverted) {
+            outcome& first = failure ? *failure : *inverted;
+            if (!failure) r.schedules = inverted_in;
+            describe(r, with_.shrink ? shrink(std::move(first)) : std::move(first));
+        }
         return r;
     }
 
@@ -137,6 +149,7 @@ public:
     // The second runs come later, each in a run of its own, so that what one schedule leaves to the
     // next is noticed, too.
     report check_repeatable() {
+        limits_.lock_order = false;
         const auto chooser = make_chooser(with_, seed());
         report r;
         std::vector<outcome> all;
@@ -145,7 +158,7 @@ public:
             run.begin(chooser.get(), nullptr, controlled_run::kept::steps);
             execute(run);
             chooser->ended(run.steps());
-            all.push_back(outcome_of(run));
+            all.push_back(outcome_of(run, {}));
             ++r.schedules;
             r.steps += run.steps();
             return true;
@@ -171,6 +184,11 @@ private:
         return around.empty() ? make_chooser(with_, seed()) : make_neighbours(parse_schedule(around), seed());
     }
 
+    [[nodiscard]] std::string trace_file() const {
+        const char* text = std::getenv("WEFT_SIM_TRACE");
+        return !with_.trace.empty() || text == nullptr ? with_.trace : text;
+    }
+
     static void compare(const outcome& first, const outcome& second, report& r);
 
     void execute(controlled_run& run) {
@@ -186,7 +204,7 @@ private:
             run.begin(nullptr, &wanted, keeps);
             execute(run);
             if (steps != nullptr) *steps = run.steps();
-            o = outcome_of(run);
+            o = outcome_of(run, inversion_of(run));
             return true;
         });
         return o;
@@ -221,142 +239,9 @@ private:
 
     const options with_;
     const std::function<void()> body_;
-    const controlled_run::limits limits_;
+    controlled_run::limits limits_;
     world world_;
 };
-
-// In front of the number of its object, if it has one.
-const char* words_of(weft::detail::operation what) noexcept {
-    using enum weft::detail::operation;
-    switch (what) {
-        case start:
-            return "starts";
-        case run:
-            return "goes on after a wait";
-        case yield:
-            return "yields";
-        case chan_send:
-            return "sends on channel";
-        case chan_receive:
-            return "receives from channel";
-        case chan_close:
-            return "closes channel";
-        case chan_read:
-            return "looks at channel";
-        case select:
-            return "selects";
-        case mutex_lock:
-            return "locks mutex";
-        case mutex_try_lock:
-            return "tries to lock mutex";
-        case mutex_unlock:
-            return "unlocks mutex";
-        case shared_mutex_lock:
-            return "locks shared mutex";
-        case shared_mutex_unlock:
-            return "unlocks shared mutex";
-        case semaphore_acquire:
-            return "acquires semaphore";
-        case semaphore_release:
-            return "releases semaphore";
-        case condition_wait:
-            return "waits on condition variable";
-        case condition_notify:
-            return "notifies condition variable";
-        case count_add:
-            return "changes count";
-        case count_wait:
-            return "waits for count";
-        case event_set:
-            return "sets or resets event";
-        case event_wait:
-            return "looks at event";
-        case latch:
-            return "counts down latch";
-        case barrier:
-            return "arrives at barrier";
-        case once:
-            return "calls once";
-        case timer:
-            return "sets timer";
-        case cancel:
-            return "cancels context";
-        case checkpoint:
-            return "reaches a checkpoint";
-        case value_read:
-            return "reads value";
-        case value_write:
-            return "writes value";
-        case socket_send:
-            return "sends on socket";
-        case socket_receive:
-            return "receives from socket";
-        case socket_accept:
-            return "accepts on socket";
-        case socket_connect:
-            return "connects socket";
-        case socket_close:
-            return "closes descriptor";
-    }
-    return "?";
-}
-
-std::string name_of_g(uint32_t number, const g_record& g) {
-    return g.name.empty() ? "green thread " + std::to_string(number) : g.name;
-}
-
-// Numbers for objects, in the order of their first use.
-class object_numbers {
-public:
-    std::size_t of(const void* object) {
-        return object == nullptr ? 0 : numbers_.try_emplace(object, numbers_.size() + 1).first->second;
-    }
-
-private:
-    std::map<const void*, std::size_t> numbers_;
-};
-
-std::string text_of(const candidate& step, const outcome& o, object_numbers& objects) {
-    if (step.g == 0) return "the clock moves to the next timer";
-    const g_record& g = o.green_threads[step.g];
-    std::string text = name_of_g(step.g, g) + " " + words_of(step.next);
-    if (const std::size_t object = objects.of(step.object); object != 0) text += " #" + std::to_string(object);
-    if (step.next == weft::detail::operation::start && !g.started.empty()) text += " (" + g.started + ")";
-    return text;
-}
-
-std::string text_of(const step_record& step, const outcome& o, object_numbers& objects, place_finder& places) {
-    if (!step.note.empty()) return step.note;
-    std::string text = text_of(candidate{step.g, step.what, step.object}, o, objects);
-    if (step.what != weft::detail::operation::start)
-        if (const std::string place = places.of(step.frames); !place.empty()) text += " (" + place + ")";
-    if (step.deviates) text += "; by default: " + text_of(step.instead, o, objects);
-    return text;
-}
-
-// Of a long run only the begin and the end, and what is not a step.
-std::string text_of(const outcome& o) {
-    object_numbers objects;
-    place_finder places;
-    std::string text;
-    const std::size_t hidden = o.records.size() > shown_max ? o.records.size() - shown_max : 0;
-    std::size_t left_out = 0;
-    const auto say_left_out = [&] {
-        if (left_out != 0) text += "  ... " + std::to_string(left_out) + " steps\n";
-        left_out = 0;
-    };
-    for (std::size_t i = 0; i < o.records.size(); ++i) {
-        const step_record& record = o.records[i];
-        if (i >= shown_max / 2 && i < shown_max / 2 + hidden && record.note.empty()) {
-            ++left_out;
-            continue;
-        }
-        say_left_out();
-        text += !record.note.empty() ? "-- " : record.deviates ? " > " : "   ";
-        text += text_of(record, o, objects, places) + '\n';
-    }
-    return text;
-}
 
 void exploration::compare(const outcome& first, const outcome& second, report& r) {
     place_finder places;
@@ -378,7 +263,8 @@ void exploration::compare(const outcome& first, const outcome& second, report& r
         r.reason += other;
         r.schedule = to_text(first.taken);
         r.choices = first.taken.size();
-        r.steps_text = text_of(first);
+        object_numbers objects;
+        r.steps_text = text_of(first, objects, places);
         return;
     }
     if (first.result == second.result && first.reason == second.reason) return;
@@ -393,11 +279,15 @@ void exploration::describe(report& r, outcome o) {
     r.reason = std::move(o.reason);
     r.schedule = to_text(o.taken);
     r.choices = o.taken.size();
-    r.steps_text = text_of(again);
+    object_numbers objects;
+    place_finder places;
+    r.steps_text = text_of(again, objects, places);
+    if (again.result == verdict::lock_order) r.reason = text_of_locks(again, objects, places);
     if (again.result != o.result)
         r.reason +=
             "; the same schedule ended differently when it was repeated, so something outside of the simulation "
             "decides";
+    if (const std::string file = trace_file(); !file.empty()) write_trace(file, again, objects, places);
 }
 
 const char* name_of(verdict v) noexcept {
@@ -418,6 +308,8 @@ const char* name_of(verdict v) noexcept {
             return "uncontrolled";
         case verdict::unrepeatable:
             return "unrepeatable";
+        case verdict::lock_order:
+            return "lock-order inversion";
     }
     return "?";
 }

@@ -28,6 +28,18 @@ public:
     // g makes other runnable, or starts it.
     void make_runnable(uint32_t g, uint32_t other);
 
+    // When something happened to g.
+    struct moment {
+        uint32_t g = 0;
+        std::vector<uint32_t> seen{};  // of each green thread, by number: its operations before
+    };
+
+    [[nodiscard]] moment now(uint32_t g) { return {g, of(g)}; }
+
+    [[nodiscard]] static bool is_before(const moment& a, const moment& b) noexcept {
+        return a.g < b.seen.size() && b.seen[a.g] >= a.seen[a.g];
+    }
+
     // The earlier access that it races with; nullptr: none.
     struct access {
         uint32_t g = 0;

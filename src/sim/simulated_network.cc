@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "net/socket_address.h"
 #include "netpoll/poll_desc.h"
+#include "os/fault_injection.h"
 #include "os/sockets.h"
 #include "sched/simulation.h"
 #include "sim/controlled_run.h"
@@ -31,6 +33,27 @@ constexpr int files_most = weft::detail::simulated_fds_each - sockets_most;
 constexpr uint16_t ports_first = 49152;  // that are chosen
 constexpr uint32_t jitter_steps = 8;
 constexpr uint32_t parts = 1'000'000;  // of a probability
+
+weft::detail::os::failure kind_of(socket_call what) noexcept {
+    using enum weft::detail::os::failure;
+    switch (what) {
+        case socket_call::make:
+            return socket;
+        case socket_call::bind:
+            return bind;
+        case socket_call::listen:
+            return listen;
+        case socket_call::connect:
+            return connect;
+        case socket_call::accept:
+            return accept;
+        case socket_call::send:
+            return send;
+        case socket_call::receive:
+            break;
+    }
+    return receive;
+}
 
 }  // namespace
 
@@ -60,23 +83,35 @@ void simulated_network::clear() {
     options = {};
     count = {};
     failing_.clear();
+    add_failures_of_environment();
+}
+
+// RUN_DEBUG=fail=... counts in each schedule from its start, so that schedules can be repeated.
+void simulated_network::add_failures_of_environment() {
+    using weft::detail::os::failure_rule;
+    constexpr unsigned all = ~0U;
+    for (const failure_rule& r : weft::detail::os::armed_failures()) {
+        const bool every = r.n == failure_rule::every;
+        failing_.push_back({std::nullopt, r.kind, r.error,
+                            every ? call_failures{0, all} : call_failures{static_cast<unsigned>(r.n) - 1, 1}});
+    }
 }
 
 void simulated_network::fail(unsigned host, socket_call what, int error, const call_failures& which) {
-    failing_.push_back({host, what, error, which});
+    failing_.push_back({host, kind_of(what), error, which});
 }
 
 int simulated_network::failure_of(unsigned host, socket_call what) {
-    constexpr const char* names[] = {"make a socket", "bind", "listen", "connect", "accept", "send", "receive"};
+    const weft::detail::os::failure kind = kind_of(what);
     for (failing_call& f : failing_) {
-        if (f.host != host || f.what != what || f.left.times == 0) continue;
+        if ((f.host && *f.host != host) || f.what != kind || f.left.times == 0) continue;
         if (f.left.after != 0) {
             --f.left.after;
             continue;
         }
         --f.left.times;
-        run_.note(computers.name(host) + " cannot " + names[static_cast<std::size_t>(what)] + ": " +
-                  std::generic_category().message(f.error));
+        run_.note(computers.name(host) + ": " + weft::detail::os::name_of(kind).name +
+                  " fails: " + std::generic_category().message(f.error));
         return f.error;
     }
     return 0;

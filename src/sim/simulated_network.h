@@ -34,6 +34,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -41,6 +42,7 @@
 
 #include <weft/sim/network.h>
 
+#include "os/fault_injection.h"
 #include "sched/simulated_fds.h"
 #include "sim/event_queue.h"
 #include "sim/hosts.h"
@@ -202,11 +204,13 @@ private:
     void edge(uint64_t serial, uint32_t what) noexcept;
 
     struct failing_call {
-        unsigned host;
-        socket_call what;
+        std::optional<unsigned> host;  // none: of any host
+        weft::detail::os::failure what;
         int error;
         call_failures left;
     };
+
+    void add_failures_of_environment();
 
     // The error of a call that would succeed; 0: it does.
     [[nodiscard]] int failure_of(unsigned host, socket_call what);

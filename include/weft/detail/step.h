@@ -35,6 +35,9 @@ enum class operation : uint8_t {
     mutex_try_lock,
     mutex_unlock,
     shared_mutex_lock,
+    shared_mutex_try_lock,
+    shared_mutex_lock_shared,
+    shared_mutex_try_lock_shared,
     shared_mutex_unlock,
     semaphore_acquire,
     semaphore_release,
@@ -67,6 +70,9 @@ extern atomic<uint32_t> simulations;
 // The calling green thread may be replaced by another one. Not with a lock of the runtime held.
 void take_step(operation what, const void* object) noexcept;
 
+// No operation on the object follows, so its address may become that of another one.
+void note_end(const void* object) noexcept;
+
 // One instruction and its jump. GCC makes two of the load of an atomic.
 [[nodiscard, gnu::always_inline]] inline bool simulates() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -84,12 +90,20 @@ some:
         take_step(what, object);
 }
 
+// For the destructor of a lock.
+[[gnu::always_inline]] inline void ends(const void* object) noexcept {
+    if (simulates()) [[unlikely]]
+        note_end(object);
+}
+
 #else
 constexpr bool simulates() noexcept { return false; }
 
 inline void take_step(operation /*what*/, const void* /*object*/) noexcept {}
 
 inline void step(operation /*what*/, const void* /*object*/) noexcept {}
+
+inline void ends(const void* /*object*/) noexcept {}
 #endif
 
 }  // namespace weft::detail

@@ -68,6 +68,11 @@ struct options {
     bool before_operations = true;
     /// Whether the schedule of a failure is made as short as possible.
     bool shrink = true;
+    /// Whether verdict::lock_order is looked for.
+    bool lock_order = true;
+    /// Not empty: a failing schedule is written to this file, as a trace of Perfetto. Empty:
+    /// WEFT_SIM_TRACE.
+    std::string trace{};
     /// Asked after each schedule, on the thread that called explore(): whether a check of the test
     /// has failed. Empty: only exceptions count.
     std::function<bool()> has_failed{};
@@ -82,6 +87,7 @@ enum class verdict : uint8_t {
     race,          ///< two accesses to a sim::shared that nothing orders, one of which writes
     uncontrolled,  ///< something outside of the simulation took part
     unrepeatable,  ///< of check_repeatable()
+    lock_order,    ///< every schedule passed; in one, locks were taken in orders that can deadlock
 };
 
 /// Result of explore() and replay().
