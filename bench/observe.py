@@ -164,7 +164,7 @@ class Programs:
     def __init__(self, build):
         if build:
             bench = pathlib.Path(build).resolve() / "bench"
-            self.weft = {name: bench / name for name in ("weft_bench_observed", "weft_echo_observed", "weft_http_observed", "weft_budget",
+            self.weft = {name: bench / name for name in ("weft_bench_observed", "weft_echo_observed", "weft_http_server_observed", "weft_budget",
                                                         "weft_budget_observed", "observe_costs")}
         else:
             toolchain.OUT.mkdir(parents=True, exist_ok=True)
@@ -355,7 +355,7 @@ def servers(programs, rounds):
     )
     for name, title, workload, load in loads:
         row = Row(name, title, workload, workload, 0, load=load)
-        variants = [("weft", observer, programs[f"weft_{workload}_observed"]) for observer in ("none", "recorder")]
+        variants = [("weft", observer, programs["weft_http_server_observed" if workload == "http" else f"weft_{workload}_observed"]) for observer in ("none", "recorder")]
         if programs.go:
             variants += [("go", observer, programs.go["servers"]) for observer in ("none", "recorder")]
         found, monitors = load_in_turns(variants, rounds if workload == "http" else SHORT_ROUNDS_FACTOR * rounds, row, clients[workload])
