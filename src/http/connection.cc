@@ -64,7 +64,7 @@ void connection::serve() {
 void connection::serve_requests() {
     while (await_request()) {
         const bool goes_on = serve_request();
-        log_request();
+        if (has_header_) log_request();
         if (!goes_on) return;
     }
 }
@@ -117,6 +117,7 @@ void connection::reset() {
     body_bytes_in_time_ = 0;
     announced_.reset();
     sent_ = 0;
+    has_header_ = true;
     is_head_request_ = keep_alive_ = is_broken_ = false;
     parser_.emplace(r, server_.how.header_max, server_.how.body_max);
 }
@@ -133,8 +134,7 @@ bool connection::serve_request() {
         case header_result::refused:
             break;
         case header_result::broken:
-            access::parts(response_).status = client_closed_request;
-            is_broken_ = true;
+            has_header_ = false;
             return false;
     }
     if (!is_broken_) finish(ec);

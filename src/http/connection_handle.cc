@@ -13,15 +13,19 @@
 
 namespace weft::http::detail {
 
-// In place of what the handler has set: a status with a line of text.
+// A status with a line of text, in place of the handler's body. Fields that describe that body are
+// removed; others, which may come from middleware, are kept.
 void connection::answer(unsigned code, std::string_view text) {
     response_parts& w = access::parts(response_);
     if (w.has_begun) return;
-    w.fields.clear();
+    for (const std::string_view of_body : {"Content-Length", "Content-Encoding", "Content-Range", "Accept-Ranges",
+                                           "ETag", "Last-Modified", "Cache-Control", "Location"}) {
+        w.fields.erase(of_body);
+    }
     w.trailers.clear();
     w.status = code;
-    w.fields.add("Content-Type", "text/plain; charset=utf-8");
-    w.fields.add("X-Content-Type-Options", "nosniff");
+    w.fields.set("Content-Type", "text/plain; charset=utf-8");
+    w.fields.set("X-Content-Type-Options", "nosniff");
     w.unsent = std::to_string(code);
     (w.unsent += ' ') += reason_of(code);
     if (!text.empty()) (w.unsent += ": ") += text;
