@@ -119,7 +119,7 @@ private:
     // Of its response.
     body_form form_ = body_form::whole;
     std::optional<uint64_t> announced_;
-    uint64_t sent_ = 0;  // bytes of the body
+    uint64_t sent_ = 0;       // bytes of the body
     bool has_header_ = true;  // or a refusal of it
     bool is_head_request_ = false;
     bool keep_alive_ = false;

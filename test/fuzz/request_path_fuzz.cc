@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include <weft/http/error.h>
+
 #include "examples/http_server/request_path.h"
 #include "fuzz/check.h"
-
-#include <weft/http/error.h>
 
 namespace {
 
