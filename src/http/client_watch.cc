@@ -1,6 +1,7 @@
 // client_watch.cc: see client_watch.h.
 #include "http/client_watch.h"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -11,6 +12,7 @@ namespace weft::http::detail {
 namespace {
 
 constexpr std::chrono::milliseconds watch_delay{20};
+constexpr std::chrono::milliseconds longest_delay{1000};
 
 }  // namespace
 
@@ -21,6 +23,7 @@ void client_watch::begin(weft::detail::cancel_context& running, bool has_body, b
     ++request_;
     if (is_armed_ || !is_watched) return;
     seen_ = request_;
+    delay_ = watch_delay;
     arm();
 }
 
@@ -28,9 +31,9 @@ void client_watch::begin(weft::detail::cancel_context& running, bool has_body, b
 void client_watch::arm() {
     try {
         if (has_timer_) {
-            timer_.reset(watch_delay);
+            timer_.reset(delay_);
         } else {
-            timer_ = weft::after_func(watch_delay, [self = weak_from_this()] {
+            timer_ = weft::after_func(delay_, [self = weak_from_this()] {
                 if (const std::shared_ptr<client_watch> watch = self.lock()) watch->on_timer();
             });
             has_timer_ = true;
@@ -50,6 +53,7 @@ void client_watch::on_timer() {
             return;
         }
         if (request_ != seen_ || has_body_.load(std::memory_order_acquire)) {
+            delay_ = request_ != seen_ ? watch_delay : std::min(2 * delay_, longest_delay);
             seen_ = request_;
             arm();
             if (!is_armed_) changed_.notify_all();

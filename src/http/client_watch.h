@@ -10,7 +10,8 @@
 //
 //   1. begin() notes the request. If the timer is not armed, it arms it.
 //   2. The timer fires after watch_delay. If the request that is now being handled is not the one
-//      that was at the last time, it is armed again; if there is none, it is not.
+//      that was at the last time, it is armed again; if none is being handled, it is not. If the
+//      handler has not read the body yet, it is armed again for twice the time.
 //   3. Otherwise the handler is slow. The timer's green thread reads from the connection. The end,
 //      or an error, cancels the handler. Bytes are of the next request: they are kept, and no
 //      second read follows.
@@ -79,6 +80,7 @@ private:
     bool is_armed_ = false;
     bool is_reading_ = false;
     bool is_gone_ = false;
+    std::chrono::milliseconds delay_{0};
     uint64_t request_ = 0;
     uint64_t seen_ = 0;
 };

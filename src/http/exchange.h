@@ -35,7 +35,7 @@ public:
     // The same with a part of a file.
     virtual void send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) = 0;
 
-    // Calls the handler of the request, or answers that there is none.
+    // Calls the handler of the request, or answers that the server has none.
     virtual void dispatch() = 0;
 
 protected:

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] const route* find(std::string_view method, std::string_view path, params& found) const;
 
     // The methods with which the path would be found, as the field Allow lists them: "GET, HEAD".
-    // Empty if there are none.
+    // Empty if there is no such method.
     [[nodiscard]] std::string allowed(std::string_view path) const;
 
     // Whether the path with a slash at its end would be found.

@@ -61,7 +61,7 @@ public:
         std::size_t index_ = 0;
     };
 
-    /// The value of the first field of that name; empty if there is none. O(fields).
+    /// The value of the first field of that name; empty if it has no such field. O(fields).
     [[nodiscard]] std::string_view get(std::string_view name) const noexcept;
 
     [[nodiscard]] bool has(std::string_view name) const noexcept { return count(name) != 0; }
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] bool has_token(std::string_view name, std::string_view token) const noexcept;
 
     /// Adds a field. Throws std::invalid_argument if the name is not a token, or the value contains
-    /// a line break or a NUL: so nobody can smuggle in another field.
+    /// a line break or a NUL, so that no value can add another field.
     void add(std::string_view name, std::string_view value);
 
     /// As add(), in place of all fields of that name.

@@ -61,10 +61,11 @@ public:
     /// "..".
     [[nodiscard]] std::string_view path() const noexcept { return parts_.path; }
 
-    /// What follows the first question mark, not decoded: "full=1". Empty if there is none.
+    /// What follows the first question mark, not decoded: "full=1". Empty without one.
     [[nodiscard]] std::string_view query() const noexcept { return parts_.query; }
 
-    /// The first value of that name in the query, decoded; nullopt if there is none.
+    /// The first value of that name in the query, decoded; nullopt if the query has no such
+    /// name.
     [[nodiscard]] std::optional<std::string> query(std::string_view name) const;
 
     /// The part of the path that {name} of the pattern stands for, decoded. Throws
@@ -76,7 +77,7 @@ public:
 
     [[nodiscard]] const http::headers& headers() const noexcept { return parts_.fields; }
 
-    /// The value of the first field of that name; empty if there is none.
+    /// The value of the first field of that name; empty if the header has no such field.
     [[nodiscard]] std::string_view header(std::string_view name) const noexcept { return parts_.fields.get(name); }
 
     /// The host that the client asked for, as in the field Host; empty under HTTP/1.0.

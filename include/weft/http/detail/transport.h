@@ -100,7 +100,7 @@ template <typename Stream>
     }
 }
 
-// A connection, and who is at the other end.
+// A connection, and the address of its peer.
 struct accepted {
     std::unique_ptr<transport> client;
     std::string peer;
