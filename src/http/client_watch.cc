@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds longest_delay{1000};
 }  // namespace
 
 void client_watch::begin(weft::detail::cancel_context& running, bool has_body, bool is_watched) {
-    has_body_.store(has_body, std::memory_order_release);
+    has_body_.store(has_body, std::memory_order_release);  // R1
     const std::lock_guard<weft::mutex> locked(lock_);
     running_ = &running;
     ++request_;
@@ -52,7 +52,7 @@ void client_watch::on_timer() {
             changed_.notify_all();
             return;
         }
-        if (request_ != seen_ || has_body_.load(std::memory_order_acquire)) {
+        if (request_ != seen_ || has_body_.load(std::memory_order_acquire)) {  // A1
             delay_ = request_ != seen_ ? watch_delay : std::min(2 * delay_, longest_delay);
             seen_ = request_;
             arm();

@@ -23,6 +23,7 @@
 //                 connection then reads nothing itself.
 //             I2. The object outlives the timer's green thread (shared_ptr); the connection
 //                 outlives its use of it, because close() waits.
+// Ordering: R1 (the handler has read what came before) pairs with A1 (the watch reads on).
 // Threads: begin, end, close: the connection; body_ended: the handler; on_timer: the timer.
 #pragma once
 
@@ -51,7 +52,7 @@ public:
     void begin(weft::detail::cancel_context& running, bool has_body, bool is_watched);
 
     // The handler has read the body of its request.
-    void body_ended() noexcept { has_body_.store(false, std::memory_order_release); }
+    void body_ended() noexcept { has_body_.store(false, std::memory_order_release); }  // R1
 
     // The handler has returned. Returns whether the client has gone.
     bool end();

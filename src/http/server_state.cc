@@ -201,7 +201,7 @@ std::size_t server_state::end(int64_t deadline_ns) {
     weft::shield([&] {
         const auto when = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
         std::unique_lock<weft::mutex> locked(lock_);
-        is_ending_.store(true, std::memory_order_release);
+        is_ending_.store(true, std::memory_order_release);  // R1
         for (acceptor* const a : acceptors_) a->close();
         changed_.wait(locked, [this] { return acceptors_.empty(); });
         for (place* const p : places_) {

@@ -7,6 +7,8 @@
 //
 // Invariant: I1. The read deadline of an idle connection is moved only under its place's lock.
 //
+// Ordering: R1 (the server ends) pairs with A1. Only the place's lock makes it exact (I1).
+//
 // Locks: the table's, then a place's.
 #pragma once
 
@@ -78,7 +80,7 @@ public:
     // As server::shutdown().
     std::size_t end(int64_t deadline_ns);
 
-    [[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(std::memory_order_acquire); }  // A1
 
     // Throws std::logic_error if the server already serves.
     void check_not_serving(const char* what);

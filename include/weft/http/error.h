@@ -28,8 +28,8 @@ enum class errc {
 }
 
 /// Thrown by a handler to answer with that status, and a line of text for the client. What was
-/// written before is dropped, if it has not been sent, and so are fields that describe the body, like
-/// ETag and Content-Length. Other fields are kept.
+/// written before is dropped, if it has not been sent, and so are fields that describe the body,
+/// like ETag and Content-Length. Other fields are kept.
 ///
 ///     if (!user) throw weft::http::failure(404, "there is no such user");
 class failure : public std::runtime_error {

@@ -65,7 +65,7 @@ public:
 
     [[nodiscard]] const http::headers& headers() const noexcept { return parts_.fields; }
 
-    // ---- The body. In responses to HEAD, and with the status 204 or 304, it is counted and not sent.
+    // ---- The body. In responses to HEAD, and with the status 204 or 304, it is not sent.
 
     /// Adds to the body. Throws std::system_error: of the socket, errc::timed_out if the client
     /// takes too long, http::errc::wrong_length; weft::cancelled if the client has gone.
