@@ -7,6 +7,8 @@
 #include <new>
 #include <system_error>
 
+#include <weft/cancel.h>
+
 namespace weft::http::detail {
 
 namespace {
@@ -90,7 +92,7 @@ bool client_watch::end() {
     running_ = nullptr;
     if (is_reading_) {
         client_.set_read_deadline(transport::time_point::min());
-        changed_.wait(locked, [this] { return !is_reading_; });
+        weft::shield([&] { changed_.wait(locked, [this] { return !is_reading_; }); });
     }
     return is_gone_;
 }
@@ -98,7 +100,7 @@ bool client_watch::end() {
 void client_watch::close() {
     std::unique_lock<weft::mutex> locked(lock_);
     if (is_armed_ && timer_.stop()) is_armed_ = false;
-    changed_.wait(locked, [this] { return !is_armed_; });
+    weft::shield([&] { changed_.wait(locked, [this] { return !is_armed_; }); });
 }
 
 void client_watch::cancel() {

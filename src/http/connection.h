@@ -75,7 +75,8 @@ private:
     void note_first_line();
     std::size_t fail_body(errc why, std::error_code& ec);
     [[nodiscard]] bool parse_body(std::error_code& ec);
-    bool fill_body(std::error_code& ec);
+    std::size_t fill_body(net::mutable_buffer room, std::error_code& ec);
+    [[nodiscard]] bool read_directly(net::mutable_buffer into, std::error_code& ec);
 
     // ---- connection_handle.cc
     void call_handler();

@@ -1,4 +1,5 @@
 // connection_read.cc: the requests of a connection. See connection.h.
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
@@ -101,18 +102,18 @@ bool connection::parse_body(std::error_code& ec) {
     return parser_->filled() != 0 || parser_->is_done() || static_cast<bool>(ec);
 }
 
-// Reads more of the body from the client. Only the time in which it waits counts.
-bool connection::fill_body(std::error_code& ec) {
+// Reads more of the body from the client. Only the time in which it waits counts. Returns 0 on an
+// error.
+std::size_t connection::fill_body(net::mutable_buffer room, std::error_code& ec) {
     if (expects_continue_) {
         expects_continue_ = false;
         const std::array<net::const_buffer, 1> go_on{net::const_buffer("HTTP/1.1 100 Continue\r\n\r\n")};
         if (!response_.has_begun()) write_out(go_on, ec);
-        if (ec) return false;
+        if (ec) return 0;
     }
     const clock::time_point begin = clock::now();
     client_->set_read_deadline(begin + body_time_left_);
-    const std::size_t n = client_->read_some(in_.room(), ec);
-    in_.add(n);
+    const std::size_t n = client_->read_some(room, ec);
     body_time_left_ -= clock::now() - begin;
     body_bytes_in_time_ += n;
     if (body_bytes_in_time_ >= bytes_in_time) {
@@ -121,14 +122,26 @@ bool connection::fill_body(std::error_code& ec) {
     }
     if (n != 0) {
         ec.clear();
-        return true;
+        return n;
     }
     if (!ec) {
         fail_body(errc::incomplete_body, ec);
     } else if (ec == weft::errc::timed_out && body_time_left_ <= std::chrono::nanoseconds(0)) {
         fail_body(errc::body_too_slow, ec);
     }
-    return false;
+    return 0;
+}
+
+// Reads a body without chunks to where the handler wants it. Returns false on an error.
+bool connection::read_directly(net::mutable_buffer into, std::error_code& ec) {
+    const uint64_t rest = parser_->content_length_remaining().value_or(0);
+    const std::size_t most = static_cast<std::size_t>(std::min<uint64_t>(rest, into.size()));
+    const std::size_t n = fill_body({into.data(), most}, ec);
+    if (n == 0) return false;
+    boost::system::error_code wrong;
+    parser_->put(boost::asio::const_buffer(into.data(), n), wrong);
+    if (parser_->is_done()) watch_->body_ended();
+    return true;
 }
 
 std::size_t connection::read_body(net::mutable_buffer into, std::error_code& ec) {
@@ -138,7 +151,15 @@ std::size_t connection::read_body(net::mutable_buffer into, std::error_code& ec)
     if (size && *size > parser_->body_max()) return fail_body(errc::body_too_large, ec);
     if (!in_.empty()) expects_continue_ = false;  // the client did not wait for it
     parser_->set_room(into);
-    while (!parse_body(ec) && !ec && fill_body(ec)) continue;
+    while (!parse_body(ec) && !ec) {
+        if (in_.empty() && !parser_->chunked()) {
+            if (!read_directly(into, ec)) break;
+            return parser_->filled();
+        }
+        const std::size_t n = fill_body(in_.room(), ec);
+        in_.add(n);
+        if (n == 0) break;
+    }
     return parser_->filled();
 }
 

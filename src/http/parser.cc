@@ -77,7 +77,8 @@ void request_parser::on_body_init_impl(const boost::optional<std::uint64_t>& /*s
 
 std::size_t request_parser::on_body_impl(string_view body, error_code& /*ec*/) {
     const std::size_t n = std::min(body.size(), room_.size() - filled_);
-    if (n != 0) std::memcpy(static_cast<char*>(room_.data()) + filled_, body.data(), n);
+    char* const to = static_cast<char*>(room_.data()) + filled_;
+    if (n != 0 && to != body.data()) std::memcpy(to, body.data(), n);  // or it was read to there
     filled_ += n;
     return n;
 }

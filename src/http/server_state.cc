@@ -210,6 +210,7 @@ std::size_t server_state::end(int64_t deadline_ns) {
         }
         changed_.wait_until(locked, when, [this] { return places_taken_ == 0; });
         cut_off = places_taken_;
+        is_cut_off_.store(true, std::memory_order_release);  // R2
         for (place* const p : places_) {
             p->client_.close();
             p->watch_.cancel();

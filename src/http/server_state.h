@@ -8,6 +8,8 @@
 // Invariant: I1. The read deadline of an idle connection is moved only under its place's lock.
 //
 // Ordering: R1 (the server ends) pairs with A1. Only the place's lock makes it exact (I1).
+//           R2 (what remains is cut off) pairs with A2. A handler that begins is either found by
+//           client_watch::cancel(), or finds this: both are under the watch's lock.
 //
 // Locks: the table's, then a place's.
 #pragma once
@@ -82,6 +84,9 @@ public:
 
     [[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(std::memory_order_acquire); }  // A1
 
+    // Handlers that begin from now on are cancelled at once.
+    [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_.load(std::memory_order_acquire); }  // A2
+
     // Throws std::logic_error if the server already serves.
     void check_not_serving(const char* what);
 
@@ -106,6 +111,7 @@ private:
     static constexpr std::ptrdiff_t turned_away_at_a_time = 32;  // more are closed without a word
 
     std::atomic<bool> is_ending_ = false;
+    std::atomic<bool> is_cut_off_ = false;
     weft::counting_semaphore<turned_away_at_a_time> turning_away_{turned_away_at_a_time};
     weft::wait_group started_;
 
