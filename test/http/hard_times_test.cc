@@ -288,6 +288,15 @@ WEFT_SIM_TEST_WITH(HttpHardTimes, CutsOffWhatRemainsAtTheDeadline, few_schedules
     EXPECT_EQ(c.rest(), "");
 }
 
+WEFT_SIM_TEST_WITH(HttpHardTimes, CutsOffHandlersThatJustBegin, {.schedules = 300, .lateness = 0ns}) {
+    served s([&](http::server& to) { to.handle("/slow", [](request&, response&) { sleep_for(1h); }); });
+    raw_client a(s);
+    raw_client b(s);
+    a.send(request_text("GET /slow"));
+    b.send(request_text("GET /slow"));
+    EXPECT_TRUE(is_about(time_of([&] { s.server().shutdown(0s); }), 0s));
+}
+
 WEFT_SIM_TEST_WITH(HttpHardTimes, EndsWithItsScope, few_schedules()) {
     http::server s;
     add_echo(s);
