@@ -67,6 +67,7 @@ opened_file open_or_refuse(const document_root& root, const std::string& path, s
 void redirect_to_folder(request_path path, http::response& w) {
     path.is_folder = true;
     w.redirect(target_of(path), http::status::moved_permanently);
+    w.send("301 Moved Permanently: this is a directory\n");
 }
 
 void send(opened_file f, std::string_view type, const http::request& r, http::response& w) {
@@ -79,6 +80,7 @@ void send(opened_file f, std::string_view type, const http::request& r, http::re
     const std::string size = std::to_string(f.size);
     if (part.what == byte_range::kind::unsatisfiable) {
         w.status(http::status::range_not_satisfiable).set("Content-Range", "bytes */" + size);
+        w.send("416 Range Not Satisfiable: the range begins after the end of the file\n");
         return;
     }
     w.set("Accept-Ranges", "bytes").set("Content-Type", type);

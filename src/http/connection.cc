@@ -111,6 +111,7 @@ void connection::reset() {
     began_ = clock::now();
     first_line_.clear();
     route_ = nullptr;
+    bad_target_ = nullptr;
     expects_continue_ = false;
     body_error_.clear();
     body_time_left_ = server_.how.body_time;
@@ -152,7 +153,7 @@ bool connection::serve_request() {
 // Reads the rest of a body that the handler did not want. Returns false if it is too long.
 bool connection::skip_body() {
     more_may_come_ = true;
-    if (expects_continue_) return false;  // the client may or may not send it
+    if (expects_continue_ && in_.empty()) return false;  // the client may or may not send it
     std::array<char, 4096> unwanted;
     for (uint64_t all = 0; all <= skipped_max;) {
         std::error_code ec;

@@ -85,7 +85,7 @@ private:
     void report(const std::exception_ptr& e) noexcept;
     void answer(unsigned code, std::string_view text);
     void answer_without_route();
-    [[nodiscard]] bool find_route();
+    void find_route();
 
     // ---- connection_write.cc
     void finish(std::error_code& ec);
@@ -111,7 +111,8 @@ private:
     clock::time_point began_;
     std::string first_line_;  // only if it is needed
     const router::route* route_ = nullptr;
-    std::string_view path_;  // not decoded
+    const char* bad_target_ = nullptr;  // not nullptr: why there cannot be a route
+    std::string_view path_;             // not decoded
     bool expects_continue_ = false;
     std::error_code body_error_;
     std::chrono::nanoseconds body_time_left_{0};

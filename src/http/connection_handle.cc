@@ -33,25 +33,24 @@ void connection::answer(unsigned code, std::string_view text) {
     w.body_bytes = w.unsent.size();
 }
 
-// Splits the target, and finds the handler. Returns false if the request was answered.
-bool connection::find_route() {
+// Splits the target, and finds the handler.
+void connection::find_route() {
     request_parts& r = access::parts(request_);
     const std::optional<split_target> parts = split(r.target);
     if (!parts || (parts->path == "*" && r.method != "OPTIONS")) {
-        answer(status::bad_request, "the target must begin with a slash");
-        return false;
+        bad_target_ = "the target must begin with a slash";
+        return;
     }
     std::optional<std::string> decoded = decoded_path(parts->path);
     if (!decoded) {
-        answer(status::bad_request, "the path has a segment \"..\", a NUL, or a percent sign without two digits");
-        return false;
+        bad_target_ = "the path has a segment \"..\", a NUL, or a percent sign without two digits";
+        return;
     }
     r.path = std::move(*decoded);
     r.query = parts->query;
     path_ = parts->path;
     if (path_ != "*") route_ = server_.routes.find(r.method, path_, r.params);
     if (route_ != nullptr) r.pattern = route_->fits.text;
-    return true;
 }
 
 // 404, 405, a redirection to the same path with a slash, or what OPTIONS asks for.
@@ -81,7 +80,9 @@ void connection::answer_without_route() {
 }
 
 void connection::dispatch() {
-    if (route_ == nullptr) {
+    if (bad_target_ != nullptr) {
+        answer(status::bad_request, bad_target_);
+    } else if (route_ == nullptr) {
         answer_without_route();
     } else {
         route_->call(request_, response_);
@@ -179,7 +180,8 @@ void connection::call_inside() {
 }
 
 void connection::call_handler() {
-    if (find_route()) call_inside();
+    find_route();
+    call_inside();
 }
 
 }  // namespace weft::http::detail

@@ -52,7 +52,8 @@ class server_state;
 /// once.
 using handler = std::function<void(request&, response&)>;
 
-/// Called around handlers, also where no pattern fits. It calls next, or answers itself.
+/// Called around handlers, also where no pattern fits, or the target is malformed (path() is then
+/// empty). It calls next, or answers itself.
 using middleware = std::function<void(request&, response&, const handler& next)>;
 
 /// One answered or refused request, for an access log. The views live as long as the call.
