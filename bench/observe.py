@@ -164,7 +164,7 @@ class Programs:
     def __init__(self, build):
         if build:
             bench = pathlib.Path(build).resolve() / "bench"
-            self.weft = {name: bench / name for name in ("weft_bench_observed", "weft_echo_observed", "weft_http_observed", "weft_budget",
+            self.weft = {name: bench / name for name in ("weft_bench_observed", "weft_echo_observed", "weft_http_server_observed", "weft_budget",
                                                         "weft_budget_observed", "observe_costs")}
         else:
             toolchain.OUT.mkdir(parents=True, exist_ok=True)
@@ -347,6 +347,7 @@ def servers(programs, rounds):
     section = Section("The recorder, in servers", "The server's CPU time for each request, with a recorder beside without one; in µs without one. "
                       "Of weft without that of the monitor, which does not depend on the number of requests: it has a row of its own. Server and "
                       "client have a CPU each. HTTP is loaded by wrk.")
+    observed = {"echo": "weft_echo_observed", "http": "weft_http_server_observed"}
     clients = toolchain.build_clients(["echo", "http"])
     loads = (
         ("echo-50", "echo, 50 connections, closed loop", "echo", Load(50, ms=300)),
@@ -355,7 +356,7 @@ def servers(programs, rounds):
     )
     for name, title, workload, load in loads:
         row = Row(name, title, workload, workload, 0, load=load)
-        variants = [("weft", observer, programs[f"weft_{workload}_observed"]) for observer in ("none", "recorder")]
+        variants = [("weft", observer, programs[observed[workload]]) for observer in ("none", "recorder")]
         if programs.go:
             variants += [("go", observer, programs.go["servers"]) for observer in ("none", "recorder")]
         found, monitors = load_in_turns(variants, rounds if workload == "http" else SHORT_ROUNDS_FACTOR * rounds, row, clients[workload])

@@ -82,7 +82,7 @@ def build_weft_echo(root=ROOT):
     return _build_weft("weft_echo", root=root)
 
 
-def build_weft_http(target="weft_http", root=ROOT):
+def build_weft_http(target="weft_http_server", root=ROOT):
     folder = _boost_headers()
     return _build_weft(target, *([f"-DBoost_INCLUDE_DIR={folder}"] if folder else []), root=root)
 
@@ -95,10 +95,10 @@ def build_version(root, suites):
 
 def build_observed():
     """What observe.py runs: {name: path}."""
-    names = ["weft_budget", "weft_budget_observed", "weft_bench_observed", "weft_echo_observed", "weft_http_observed", "observe_costs"]
+    names = ["weft_budget", "weft_budget_observed", "weft_bench_observed", "weft_echo_observed", "weft_http_server_observed", "observe_costs"]
     for name in names:
         try:
-            (build_weft_http if name.startswith("weft_http") else _build_weft)(name)
+            (build_weft_http if name.startswith("weft_http_server") else _build_weft)(name)
         except Missing as reason:
             if "observe" not in name:
                 raise

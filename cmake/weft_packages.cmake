@@ -84,6 +84,14 @@ if(TARGET weft_tls)
     DEPENDS "libweft-tls${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version}), libssl-dev"
     TEXT "${weft_about}\nThis package has the headers of TLS streams, and the files for CMake\nand pkg-config.")
 endif()
+if(TARGET weft_http)
+  weft_package(http libweft-http${weft_abi} SECTION libs SUMMARY "HTTP server for weft"
+    DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
+    TEXT "${weft_about}\nThis package has the shared library of the HTTP server.")
+  weft_package(http_dev libweft-http-dev SECTION libdevel SUMMARY "HTTP server for weft (development files)"
+    DEPENDS "libweft-http${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})"
+    TEXT "${weft_about}\nThis package has the headers of the HTTP server, and the files for\nCMake and pkg-config.")
+endif()
 weft_package(sim libweft-sim${weft_abi} SECTION libs SUMMARY "tests of green threads in controlled orders"
   DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
   TEXT "${weft_about}\nThis package has the shared library that runs tests in many orders of\ntheir green threads.")

@@ -23,6 +23,7 @@ import common  # noqa: E402
 PARTS = {
     "weft": ("libweft.*", []),
     "weft-tls": ("libweft_tls.*", ["openssl"]),
+    "weft-http": ("libweft_http.*", ["boost"]),
     "weft-sim": ("libweft_sim.*", []),
     "weft-observe": ("libweft_observe.*", ["elfutils", "protozero", "zlib"]),
     "weft-observe-page": ("libweft_observe_page.*", ["boost"]),

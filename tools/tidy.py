@@ -26,7 +26,8 @@ CHECKERS = re.compile(r"^tools/(tidy|docs)(_test)?\.py$")
 
 # In src/ and include/, outside tests: what the runtime replaces with its own, or must not have.
 # src/observe/ has plain threads, and src/sim/ is called by them: they may use what plain threads use.
-WITH_PLAIN_THREADS = re.compile(r"^(src|include/weft)/(observe|sim)/")
+# src/http/ is written like a program of weft, whose handlers are std::functions.
+WITH_PLAIN_THREADS = re.compile(r"^(src|include/weft)/(observe|sim|http)/")
 RANDOM_NUMBERS = "src/sim/random_numbers.cc"  # defines them
 BANNED = [
     (re.compile(r"\bstd::(recursive_|timed_|shared_)?mutex\b"), "use base's or weft's own lock: a std::mutex blocks the OS thread"),

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "http_date.h"
@@ -43,8 +44,7 @@ void append_escaped(std::string& line, std::string_view text) {
 
 }  // namespace
 
-access_log::access_log(const std::string& path, counters& counted)
-    : file_(open_log(path)), lines_(lines_ahead), counted_(counted) {
+access_log::access_log(const std::string& path) : file_(open_log(path)), lines_(lines_ahead) {
     if (is_on()) writer_.go([this] { write_lines(); });
 }
 
@@ -53,13 +53,12 @@ access_log::~access_log() {
     writer_.wait();
 }
 
-void access_log::line(const log_entry& entry) {
-    if (!is_on()) return;
-    std::string text(entry.client);
+void access_log::line(const weft::http::access_entry& entry) {
+    std::string text(entry.peer.substr(0, entry.peer.rfind(':')));  // without the port
     ((text += " - - [") += log_date(std::time(nullptr))) += "] \"";
     append_escaped(text, entry.request_line);
     ((((text += "\" ") += std::to_string(entry.status)) += ' ') += std::to_string(entry.body_bytes)) += '\n';
-    if (lines_.try_send(std::move(text)) != weft::chan_status::ok) ++counted_.log_lines_lost;
+    if (lines_.try_send(std::move(text)) != weft::chan_status::ok) ++lines_lost_;
 }
 
 // Writes all lines that are available at once.

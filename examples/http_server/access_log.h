@@ -6,30 +6,22 @@
 // Threads: line() by any thread; the rest by the owner.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <weft/chan.h>
 #include <weft/fs.h>
+#include <weft/http/server.h>
 #include <weft/wait_group.h>
 
-#include "counters.h"
-
 namespace http_server {
-
-struct log_entry {
-    std::string_view client;  // the client's address
-    std::string request_line;
-    unsigned status;
-    uint64_t body_bytes;
-};
 
 class access_log {
 public:
     // path is a file, which is appended to, "-" for stdout, or "" for no log. Throws
     // std::system_error.
-    access_log(const std::string& path, counters& counted);
+    explicit access_log(const std::string& path);
 
     // Writes all remaining lines first.
     ~access_log();
@@ -39,7 +31,9 @@ public:
 
     [[nodiscard]] bool is_on() const noexcept { return file_.is_open(); }
 
-    void line(const log_entry& entry);
+    void line(const weft::http::access_entry& entry);
+
+    [[nodiscard]] const std::atomic<uint64_t>& lines_lost() const noexcept { return lines_lost_; }
 
 private:
     void write_lines();
@@ -47,7 +41,7 @@ private:
     weft::fs::file file_;
     weft::chan<std::string> lines_;
     weft::wait_group writer_;
-    counters& counted_;
+    std::atomic<uint64_t> lines_lost_ = 0;
 };
 
 }  // namespace http_server

@@ -1,11 +1,13 @@
 #include "api.h"
 
-#include <boost/beast/core/string.hpp>
+#include <strings.h>
+
 #include <boost/json/error.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parser.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,54 +16,59 @@
 namespace http_server {
 
 namespace json = boost::json;
+namespace http = weft::http;
 
 namespace {
 
-answer answer_with_json(http::status status, const json::value& value) {
-    answer a = answer_with_text(status, "application/json", json::serialize(value) + '\n');
-    a.set(http::field::cache_control, "no-store");
-    return a;
+void send_json(http::response& w, const json::value& value) {
+    w.set("Cache-Control", "no-store");
+    w.send(json::serialize(value) + '\n', "application/json");
 }
 
 bool is_json(std::string_view type) {
-    return boost::beast::iequals(type.substr(0, type.find_first_of("; ")), "application/json");
+    constexpr std::string_view wanted = "application/json";
+    type = type.substr(0, type.find_first_of("; "));
+    return type.size() == wanted.size() && ::strncasecmp(type.data(), wanted.data(), wanted.size()) == 0;
 }
 
 }  // namespace
 
-answer answer_with_stats(const counters& counted) {
+void answer_with_stats(const http::server_stats& counted, uint64_t log_lines_lost, http::response& w) {
     const weft::stats_snapshot s = weft::stats();
     json::object answers;
-    for (std::size_t digit = 1; digit < counted.answers.size(); ++digit) {
-        answers[std::to_string(digit) + "xx"] = counted.answers[digit].load();
+    for (std::size_t digit = 1; digit < counted.responses.size(); ++digit) {
+        answers[std::to_string(digit) + "xx"] = counted.responses[digit];
     }
-    return answer_with_json(http::status::ok, {{"connections",
-                                                {{"accepted", counted.connections.load()},
-                                                 {"open", counted.open.load()},
-                                                 {"turned_away", counted.turned_away.load()}}},
-                                               {"requests", counted.requests.load()},
-                                               {"answers", answers},
-                                               {"body_bytes_sent", counted.body_bytes_sent.load()},
-                                               {"log_lines_lost", counted.log_lines_lost.load()},
-                                               {"scheduler",
-                                                {{"processors", s.procs},
-                                                 {"threads", s.threads},
-                                                 {"green_threads", s.live},
-                                                 {"spawned", s.spawned},
-                                                 {"switches", s.switches},
-                                                 {"parks", s.parks},
-                                                 {"steals", s.steals}}}});
+    send_json(w, {{"connections",
+                   {{"accepted", counted.connections}, {"open", counted.open}, {"turned_away", counted.turned_away}}},
+                  {"requests", counted.requests},
+                  {"answers", answers},
+                  {"body_bytes_sent", counted.body_bytes_sent},
+                  {"log_lines_lost", log_lines_lost},
+                  {"scheduler",
+                   {{"processors", s.procs},
+                    {"threads", s.threads},
+                    {"green_threads", s.live},
+                    {"spawned", s.spawned},
+                    {"switches", s.switches},
+                    {"parks", s.parks},
+                    {"steals", s.steals}}}});
 }
 
-answer answer_with_echo(const request& r) {
-    if (!is_json(value_of(r, http::field::content_type))) {
-        throw refusal{http::status::unsupported_media_type, "post application/json"};
+void answer_with_echo(http::request& r, http::response& w) {
+    const std::string body = r.body();
+    if (!is_json(r.header("Content-Type"))) {
+        throw http::failure(http::status::unsupported_media_type, "post application/json");
     }
     json::parser parser;  // nesting depth at most 32
     json::error_code ec;
-    const std::size_t good = parser.write(r.body(), ec);
-    if (ec) return answer_with_json(http::status::bad_request, {{"error", ec.message()}, {"after_bytes", good}});
-    return answer_with_json(http::status::ok, {{"bytes", r.body().size()}, {"json", parser.release()}});
+    const std::size_t good = parser.write(body, ec);
+    if (ec) {
+        w.status(http::status::bad_request);
+        send_json(w, {{"error", ec.message()}, {"after_bytes", good}});
+        return;
+    }
+    send_json(w, {{"bytes", body.size()}, {"json", parser.release()}});
 }
 
 }  // namespace http_server

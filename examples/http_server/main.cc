@@ -1,16 +1,15 @@
 // main.cc: a web server: serves a folder and a little JSON over HTTP/1.1, plain or over TLS.
 //
-// needs: weft::asio Boost::headers
+// needs: weft::http Boost::headers
 // uses: weft::tls
 //
-// It shows how a server for the open internet looks in straight-line code. Each connection is a
-// green thread, which reads a request, answers it, and reads the next (connection.cc). Boost.Beast
-// does the HTTP, over sockets of weft. No client delays another:
+// It shows a server for the open internet over weft::http, which limits clients in time, size and
+// number, and ends without cutting off requests in flight. This program adds:
 //
-// - What a client may do is limited in time, size and number (request_reader.h).
-// - Log lines go through a channel (access_log.h).
-// - Files come from the page cache or from io_uring (document_root.h).
-// - The server ends without cutting off requests in flight (connections.h).
+// - Files, from the page cache or from io_uring, and nothing outside of their folder
+//   (document_root.h), with conditions and ranges (static_files.h).
+// - A log whose lines go through a channel, so no client waits for the disk (access_log.h).
+// - A little JSON (api.h), TLS and flags (options.h).
 //
 // Prints its address at the start, then the access log.
 #include <cstdio>

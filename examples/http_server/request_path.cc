@@ -4,9 +4,12 @@
 #include <cctype>
 #include <optional>
 
-#include "http.h"
+#include <weft/http/error.h>
+#include <weft/http/status.h>
 
 namespace http_server {
+
+namespace http = weft::http;
 
 namespace {
 
@@ -27,7 +30,8 @@ std::string decoded(std::string_view text) {
         }
         const auto high = i + 2 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
         const auto low = high ? hex_digit(text[i + 2]) : std::nullopt;
-        if (!low) throw refusal{http::status::bad_request, "a percent sign must be followed by two hexadecimal digits"};
+        if (!low)
+            throw http::failure(http::status::bad_request, "a percent sign must be followed by two hexadecimal digits");
         plain += static_cast<char>(*high * 16 + *low);
         i += 2;
     }
@@ -46,17 +50,18 @@ std::string_view without_host(std::string_view target) {
 }
 
 void check_segment(std::string_view segment) {
-    if (segment == "..") throw refusal{http::status::bad_request, "the path must not contain \"..\""};
-    if (segment.find('\0') != std::string_view::npos) throw refusal{http::status::bad_request, "a name contains a NUL"};
+    if (segment == "..") throw http::failure(http::status::bad_request, "the path must not contain \"..\"");
+    if (segment.find('\0') != std::string_view::npos)
+        throw http::failure(http::status::bad_request, "a name contains a NUL");
     if (segment.front() == '.' && segment != ".well-known")
-        throw refusal{http::status::not_found, "there is no such file"};
+        throw http::failure(http::status::not_found, "there is no such file");
 }
 
 }  // namespace
 
 request_path parse_target(std::string_view target) {
     target = without_host(target.substr(0, target.find('?')));
-    if (!target.starts_with('/')) throw refusal{http::status::bad_request, "the target must begin with a slash"};
+    if (!target.starts_with('/')) throw http::failure(http::status::bad_request, "the target must begin with a slash");
     const std::string plain = decoded(target);
     request_path path{"", true};
     for (std::size_t begin = 0; begin < plain.size();) {

@@ -16,7 +16,7 @@ struct request_path {
     bool is_folder = false;  // the target ended with a slash
 };
 
-// Throws refusal: 400, or 404 for hidden names.
+// Throws weft::http::failure: 400, or 404 for hidden names.
 [[nodiscard]] request_path parse_target(std::string_view target);
 
 // Returns the encoded target of a path, like "/docs/index.html". It never begins with two slashes,

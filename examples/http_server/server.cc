@@ -1,130 +1,103 @@
 #include "server.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <new>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include <weft/error.h>
+#include <weft/http/server.h>
 #include <weft/net/tcp.h>
-#include <weft/semaphore.h>
 #include <weft/signals.h>
-#include <weft/time.h>
 #include <weft/wait_group.h>
+#if WITH_WEFT_TLS
+#include <weft/tls/stream.h>
+#endif
 
 #include "access_log.h"
-#include "connection.h"
-#include "connections.h"
-#include "counters.h"
 #include "document_root.h"
 #include "open_files.h"
 #include "site.h"
-#include "transport.h"
 
 namespace http_server {
 
-namespace {
+namespace http = weft::http;
 
 using weft::net::tcp_listener;
-using weft::net::tcp_stream;
 
-// How many clients can be told at the same time that there are too many. Further ones are closed
-// without an answer.
-constexpr std::ptrdiff_t turned_away_at_a_time = 32;
+namespace {
 
-constexpr std::chrono::milliseconds pause_after_failure{100};
+http::server_options server_options_of(const limits& allowed, access_log& log) {
+    http::server_options how;
+    how.header_max = allowed.header_bytes;
+    how.body_max = allowed.body_bytes;
+    how.connections_max = connections_within(raise_open_files_limit(), allowed.connections);
+    how.header_time = allowed.header_time;
+    how.body_time = allowed.body_time;
+    how.idle_time = allowed.idle_time;
+    how.write_time = allowed.write_time;
+    if (log.is_on()) how.access_log = [&log](const http::access_entry& entry) { log.line(entry); };
+    return how;
+}
 
-// Starts a green thread for each connection, until the listener is closed.
-class acceptor {
+#if WITH_WEFT_TLS
+
+// Throws std::runtime_error, which says what is wrong with the files.
+weft::tls::context tls_context(const options& how) {
+    try {
+        const auto own = weft::tls::certificate::from_files(how.certificate, how.key);
+        return weft::tls::context::server({.own = {own}, .protocols = {"http/1.1"}});
+    } catch (const std::system_error& e) {
+        throw std::runtime_error("cannot use " + how.certificate + " with " + how.key + ": " + e.what());
+    }
+}
+
+#endif
+
+// Serves until the server is shut down.
+class front {
 public:
-    explicit acceptor(const surroundings& s) : s_(s) {}
-
-    void run(tcp_listener& listener) {
-        for (;;) {
-            std::error_code ec;
-            tcp_stream accepted = listener.accept(ec);
-            if (ec == weft::errc::closed) return;
-            if (ec) {
-                std::fprintf(stderr, "http_server: cannot accept a connection: %s\n", ec.message().c_str());
-                weft::sleep_for(pause_after_failure);
-                continue;
-            }
-            if (s_.all.reserve()) {
-                start(std::move(accepted));
-            } else {
-                start_turning_away(std::move(accepted));
-            }
-        }
+    explicit front(const options& how) {
+        if (how.certificate.empty()) return;
+#if WITH_WEFT_TLS
+        context_ = tls_context(how);
+        scheme_ = "https";
+#else
+        throw std::runtime_error("this http_server was built without TLS: install libssl-dev, and build weft again");
+#endif
     }
 
-    // Waits until all started green threads have finished.
-    void wait() { started_.wait(); }
+    [[nodiscard]] const char* scheme() const noexcept { return scheme_; }
+
+    void serve(http::server& server, tcp_listener& listener) const {
+#if WITH_WEFT_TLS
+        if (context_) {
+            server.serve(listener, [this](weft::net::tcp_stream c) {
+                return weft::tls::stream::server(std::move(c), *context_);
+            });
+            return;
+        }
+#endif
+        server.serve(listener);
+    }
 
 private:
-    void start(tcp_stream accepted) {
-        ++s_.counted.connections;
-        ++s_.counted.open;
-        const bool started = try_go([this, c = std::move(accepted)]() mutable {
-            try {
-                serve_connection(std::move(c), s_);
-            } catch (const std::bad_alloc&) {
-                std::fputs("http_server: closed a connection: no memory\n", stderr);
-            }
-            end_one();
-        });
-        if (!started) end_one();
-    }
-
-    void end_one() {
-        --s_.counted.open;
-        s_.all.give_back();
-    }
-
-    void start_turning_away(tcp_stream accepted) {
-        ++s_.counted.turned_away;
-        if (!turning_away_.try_acquire()) return;
-        const bool started = try_go([this, c = std::move(accepted)]() mutable {
-            turn_away(std::move(c), s_);
-            turning_away_.release();
-        });
-        if (!started) turning_away_.release();
-    }
-
-    // Returns false if no green thread can be started; the connection is closed then.
-    template <typename F>
-    bool try_go(F f) {
-        try {
-            started_.go(std::move(f));
-            return true;
-        } catch (const weft::resource_exhausted&) {
-            std::fputs("http_server: closed a connection: no memory for another green thread\n", stderr);
-        } catch (const std::bad_alloc&) {
-            std::fputs("http_server: closed a connection: no memory\n", stderr);
-        }
-        weft::sleep_for(pause_after_failure);
-        return false;
-    }
-
-    const surroundings& s_;
-    weft::counting_semaphore<turned_away_at_a_time> turning_away_{turned_away_at_a_time};
-    weft::wait_group started_;
+    const char* scheme_ = "http";
+#if WITH_WEFT_TLS
+    std::optional<weft::tls::context> context_;
+#endif
 };
 
 }  // namespace
 
 std::size_t serve(const options& how) {
-    limits allowed = how.allowed;
-    allowed.connections = connections_within(raise_open_files_limit(), allowed.connections);
     const document_root root(how.root);
-    const security secured = how.certificate.empty() ? security() : security(how.certificate, how.key);
-    counters counted;
-    access_log log(how.log, counted);
-    const site content(root, counted);
-    connections all(allowed.connections);
-    const surroundings s{allowed, secured, content, all, counted, log};
+    const front secured(how);
+    access_log log(how.log);
+    http::server server(server_options_of(how.allowed, log));
+    add_site(server, root, log.lines_lost());
 
     weft::signals::ignore({SIGPIPE});  // the log may be a pipe without a reader
     weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});
@@ -133,17 +106,14 @@ std::size_t serve(const options& how) {
                 listener.local_endpoint().to_string().c_str());
     std::fflush(stdout);
 
-    acceptor accepting(s);
-    weft::wait_group accepted;
-    accepted.go([&] { accepting.run(listener); });
-
+    weft::wait_group serving;
+    serving.go([&] { secured.serve(server, listener); });
     static_cast<void>(told_to_end.recv());
     told_to_end.stop();  // a second signal ends the process at once
-    listener.close();
-    accepted.wait();
-    const std::size_t cut_off = all.end_all(allowed.grace);
-    accepting.wait();
-    std::fprintf(stderr, "http_server: ended after %llu requests\n", static_cast<unsigned long long>(counted.requests));
+    const std::size_t cut_off = server.shutdown(how.allowed.grace);
+    serving.wait();
+    std::fprintf(stderr, "http_server: ended after %llu requests\n",
+                 static_cast<unsigned long long>(server.stats().requests));
     return cut_off;
 }
 

@@ -1,6 +1,9 @@
 #include "site.h"
 
-#include <new>
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "api.h"
@@ -9,33 +12,44 @@
 
 namespace http_server {
 
+namespace http = weft::http;
+
 namespace {
 
-bool reads(const request& r) { return r.method() == http::verb::get || r.method() == http::verb::head; }
+// Answers 405 unless the method is one of these.
+bool has_method(const http::request& r, http::response& w, std::initializer_list<std::string_view> allowed) {
+    if (std::find(allowed.begin(), allowed.end(), r.method()) != allowed.end()) return true;
+    std::string list;
+    for (const std::string_view one : allowed) (list += list.empty() ? "" : ", ") += one;
+    w.status(http::status::method_not_allowed).set("Allow", list);
+    w.send("405 Method Not Allowed: the allowed methods are " + list + "\n");
+    return false;
+}
 
-answer wrong_method(std::string_view allowed) {
-    answer a = answer_with_reason(http::status::method_not_allowed, "the allowed methods are " + std::string(allowed));
-    a.set(http::field::allow, allowed);
-    return a;
+// Reads a body that nothing here wants, so that a bad one is refused whatever it was sent to.
+void skip_body(http::request& r) {
+    std::array<char, 4096> unwanted;
+    while (r.read_some(unwanted) != 0) continue;
 }
 
 }  // namespace
 
-answer site::granted(const request& r) const {
-    const request_path path = parse_target({r.target().data(), r.target().size()});
-    if (path.relative == "api/stats") return reads(r) ? answer_with_stats(counted_) : wrong_method("GET, HEAD");
-    if (path.relative == "api/echo") return r.method() == http::verb::post ? answer_with_echo(r) : wrong_method("POST");
-    return reads(r) ? answer_with_file(root_, r, path) : wrong_method("GET, HEAD");
-}
-
-answer site::answer_to(const request& r) const {
-    try {
-        return granted(r);
-    } catch (const refusal& no) {
-        return answer_with_reason(no.status, no.why);
-    } catch (const std::bad_alloc&) {
-        return answer_with_reason(http::status::service_unavailable, "no memory");
-    }
+void add_site(http::server& to, const document_root& root, const std::atomic<uint64_t>& log_lines_lost) {
+    to.use([](http::request& r, http::response& w, const http::handler& next) {
+        w.set("Server", "weft").set("X-Content-Type-Options", "nosniff");
+        if (r.method() != "POST" || r.path() != "/api/echo") skip_body(r);
+        next(r, w);
+    });
+    to.handle("/api/stats", [&](http::request& r, http::response& w) {
+        if (has_method(r, w, {"GET", "HEAD"})) answer_with_stats(to.stats(), log_lines_lost, w);
+    });
+    to.handle("/api/echo", [](http::request& r, http::response& w) {
+        if (has_method(r, w, {"POST"})) answer_with_echo(r, w);
+    });
+    to.handle("/{path...}", [&root](http::request& r, http::response& w) {
+        const request_path path = parse_target(r.target());
+        if (has_method(r, w, {"GET", "HEAD"})) answer_with_file(root, path, r, w);
+    });
 }
 
 }  // namespace http_server

@@ -12,6 +12,8 @@
 
 namespace http_server {
 
+namespace http = weft::http;
+
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -33,82 +35,79 @@ bool names_tag(std::string_view list, std::string_view tag) {
     return false;
 }
 
-bool is_known_to_client(const request& r, const opened_file& f) {
-    if (const std::string_view tags = value_of(r, http::field::if_none_match); !tags.empty()) {
+bool is_known_to_client(const http::request& r, const opened_file& f) {
+    if (const std::string_view tags = r.header("If-None-Match"); !tags.empty()) {
         return names_tag(tags, f.tag);
     }
-    const auto since = parse_http_date(value_of(r, http::field::if_modified_since));
+    const auto since = parse_http_date(r.header("If-Modified-Since"));
     return since && f.modified <= *since;
 }
 
 // Whether a part is useful to the client: the rest that it has is of the same content.
-bool part_fits(const request& r, const opened_file& f) {
-    const std::string_view condition = value_of(r, http::field::if_range);
+bool part_fits(const http::request& r, const opened_file& f) {
+    const std::string_view condition = r.header("If-Range");
     return condition.empty() || condition == f.tag || parse_http_date(condition) == f.modified;
 }
 
-byte_range wanted_part(const request& r, const opened_file& f) {
-    if (r.method() != http::verb::get || !part_fits(r, f)) return {};
-    return parse_range(value_of(r, http::field::range), f.size);
+byte_range wanted_part(const http::request& r, const opened_file& f) {
+    if (r.method() != "GET" || !part_fits(r, f)) return {};
+    return parse_range(r.header("Range"), f.size);
 }
 
 opened_file open_or_refuse(const document_root& root, const std::string& path, std::error_code& ec) {
     opened_file f = root.open(path, ec);
     if (!ec || ec == std::errc::is_a_directory) return f;
-    if (ec == std::errc::no_such_file_or_directory) throw refusal{http::status::not_found, "there is no such file"};
+    if (ec == std::errc::no_such_file_or_directory)
+        throw http::failure(http::status::not_found, "there is no such file");
     if (ec == std::errc::permission_denied)
-        throw refusal{http::status::forbidden, "the server has no permission to read that file"};
-    throw refusal{http::status::service_unavailable, "the file cannot be opened at present; try again later"};
+        throw http::failure(http::status::forbidden, "the server has no permission to read that file");
+    throw http::failure(http::status::service_unavailable, "the file cannot be opened at present; try again later");
 }
 
-answer redirection_to_folder(request_path path) {
+void redirect_to_folder(request_path path, http::response& w) {
     path.is_folder = true;
-    answer a = answer_with_reason(http::status::moved_permanently, "this is a directory");
-    a.set(http::field::location, target_of(path));
-    return a;
+    w.redirect(target_of(path), http::status::moved_permanently);
+    w.send("301 Moved Permanently: this is a directory\n");
 }
 
-answer answer_with(opened_file f, const request& r, std::string_view type) {
-    answer a;
-    a.message.result(http::status::ok);
-    a.set(http::field::last_modified, http_date(f.modified));
-    a.set(http::field::etag, f.tag);
+void send(opened_file f, std::string_view type, const http::request& r, http::response& w) {
+    w.set("Last-Modified", http_date(f.modified)).set("ETag", f.tag);
     if (is_known_to_client(r, f)) {
-        a.message.result(http::status::not_modified);
-        return a;
+        w.status(http::status::not_modified);
+        return;
     }
-    const byte_range part = wanted_part(r, f);
+    byte_range part = wanted_part(r, f);
+    const std::string size = std::to_string(f.size);
     if (part.what == byte_range::kind::unsatisfiable) {
-        answer none =
-            answer_with_reason(http::status::range_not_satisfiable, "the range begins after the end of the file");
-        none.set(http::field::content_range, "bytes */" + std::to_string(f.size));
-        return none;
+        w.status(http::status::range_not_satisfiable).set("Content-Range", "bytes */" + size);
+        w.send("416 Range Not Satisfiable: the range begins after the end of the file\n");
+        return;
     }
-    a.set(http::field::accept_ranges, "bytes");
-    a.set(http::field::content_type, type);
-    a.size = f.size;
+    w.set("Accept-Ranges", "bytes").set("Content-Type", type);
     if (part.what == byte_range::kind::part) {
-        a.message.result(http::status::partial_content);
-        a.offset = part.first;
-        a.size = part.size;
-        a.set(http::field::content_range, "bytes " + std::to_string(part.first) + '-' +
-                                              std::to_string(part.first + part.size - 1) + '/' +
-                                              std::to_string(f.size));
+        w.status(http::status::partial_content);
+        w.set("Content-Range",
+              "bytes " + std::to_string(part.first) + '-' + std::to_string(part.first + part.size - 1) + '/' + size);
+    } else {
+        part = {byte_range::kind::whole, 0, f.size};
     }
-    a.file = std::move(f.file);
-    return a;
+    w.send_file(f.file, part.first, part.size);
 }
 
 }  // namespace
 
-answer answer_with_file(const document_root& root, const request& r, const request_path& path) {
+void answer_with_file(const document_root& root, const request_path& path, const http::request& r, http::response& w) {
     std::error_code ec;
     std::string name = path.relative;
     if (path.is_folder) name += name.empty() ? "index.html" : "/index.html";
     opened_file f = open_or_refuse(root, name, ec);
-    if (!ec) return answer_with(std::move(f), r, content_type_of(name));
-    if (path.is_folder) throw refusal{http::status::not_found, "there is no such file"};
-    return redirection_to_folder(path);
+    if (!ec) {
+        send(std::move(f), content_type_of(name), r, w);
+    } else if (path.is_folder) {
+        throw http::failure(http::status::not_found, "there is no such file");
+    } else {
+        redirect_to_folder(path, w);
+    }
 }
 
 }  // namespace http_server

@@ -8,14 +8,17 @@
 //   parts gets the whole file, as the standard allows.
 #pragma once
 
-#include "answer.h"
+#include <weft/http/server.h>
+
 #include "document_root.h"
-#include "http.h"
 #include "request_path.h"
 
 namespace http_server {
 
-// Throws refusal: 403, 404, 503.
-[[nodiscard]] answer answer_with_file(const document_root& root, const request& r, const request_path& path);
+// Throws weft::http::failure: 403, 404, 503.
+void answer_with_file(const document_root& root,
+                      const request_path& path,
+                      const weft::http::request& r,
+                      weft::http::response& w);
 
 }  // namespace http_server

@@ -2,7 +2,7 @@
 
 SYSTEMS = ["linux", "darwin", "windows"]
 PROCESSORS = ["x86_64", "aarch64", "riscv64"]
-COMPONENTS = ["instrument", "tls", "observe", "sim"]
+COMPONENTS = ["instrument", "tls", "http", "observe", "sim"]
 
 def _split(path):
     """Returns the path without extension, system and processor; the system or ""; the processor or ""."""

@@ -5,8 +5,8 @@
 // limits; or a single fault. The requests after one that ends the connection must not be answered.
 //
 // needs: fuzz_http
-// mutant: examples/http_server/request_reader.cc | > allowed_.header_bytes) | > allowed_.header_bytes + 1)
-// mutant: examples/http_server/connection.cc | r->keep_alive() && | (r->keep_alive() || r->version() == 10) &&
+// mutant: src/http/parser.cc | > header_max_) | > header_max_ + 1)
+// mutant: src/http/connection_read.cc | = parser_->keep_alive() | = parser_->keep_alive() || r.version == 10
 #include <algorithm>
 #include <array>
 #include <cstdio>

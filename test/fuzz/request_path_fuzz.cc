@@ -9,7 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "examples/http_server/http.h"
+#include <weft/http/error.h>
+
 #include "examples/http_server/request_path.h"
 #include "fuzz/check.h"
 
@@ -20,11 +21,9 @@ using http_server::request_path;
 std::optional<request_path> parsed(std::string_view target) {
     try {
         return http_server::parse_target(target);
-    } catch (const http_server::refusal& no) {
-        fuzz::check(
-            no.status == http_server::http::status::bad_request || no.status == http_server::http::status::not_found,
-            "a target is refused with 400 or 404", target);
-        fuzz::check(!no.why.empty(), "a refusal says why", target);
+    } catch (const weft::http::failure& no) {
+        fuzz::check(no.status() == 400 || no.status() == 404, "a target is refused with 400 or 404", target);
+        fuzz::check(*no.what() != '\0', "a refusal says why", target);
         return std::nullopt;
     }
 }

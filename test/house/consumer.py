@@ -169,6 +169,11 @@ def main():
             raise RuntimeError("the headers of tls are installed without its library, or the library without them")
         if has_tls:
             by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
+        has_http = os.path.exists(os.path.join(libraries, "pkgconfig", "weft-http.pc"))
+        if has_http != os.path.exists(os.path.join(prefix, "include", "weft", "http")):
+            raise RuntimeError("the headers of http are installed without its library, or the library without them")
+        if has_http:
+            by_pkg_config(work, prefix, libraries, "weft-http", "served.cc")
         if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
             by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:

@@ -23,7 +23,7 @@ import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
 LAYERS = ["base", "os", "events", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
-          "signals", "c", "observe", "sim"]
+          "signals", "c", "http", "observe", "sim"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -47,7 +47,7 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio", "observe", "sim"]
+COMPONENTS = ["tls", "asio", "http", "observe", "sim"]
 
 # Headers of a component that declare functions of the library itself: programs use them without the component.
 IN_LIBRARY = {"weft/observe/switch_hooks.h"}

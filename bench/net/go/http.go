@@ -9,7 +9,7 @@ import (
 
 const greeting = "Hello, world!\n"
 
-// serveHTTP answers every request with the same few bytes, as weft_http.cc does, with the limits that it has.
+// serveHTTP answers every request with the same few bytes, as weft_http_server.cc does, with the limits that it has.
 func serveHTTP(listener net.Listener) {
 	server := http.Server{
 		ReadHeaderTimeout: 10 * time.Second,

@@ -23,12 +23,14 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/http/server.h>
 #include <weft/net/tcp.h>
 #include <weft/runtime.h>
 #include <weft/time.h>
 #include <weft/wait_group.h>
 
-#include "examples/http_server/connection.h"
+#include "examples/http_server/access_log.h"
+#include "examples/http_server/site.h"
 #include "fuzz/check.h"
 #include "fuzz/http/allocations.h"
 
@@ -97,27 +99,29 @@ class service {
 public:
     service() : log_file_(::memfd_create("log", MFD_CLOEXEC)), runtime_(one_processor()) {
         runtime_.run([this] {
-            log_ = std::make_unique<http_server::access_log>("/proc/self/fd/" + std::to_string(log_file_), counted_);
+            log_ = std::make_unique<http_server::access_log>("/proc/self/fd/" + std::to_string(log_file_));
+            server_ = std::make_unique<weft::http::server>(options());
+            http_server::add_site(*server_, root_, log_->lines_lost());
         });
     }
 
     ~service() {
-        runtime_.run([this] { log_.reset(); });
+        runtime_.run([this] {
+            server_.reset();
+            log_.reset();
+        });
         ::close(log_file_);
     }
 
     [[nodiscard]] weft::runtime& runtime() { return runtime_; }
 
     // Serves one connection, in a green thread.
-    void serve(int socket) {
-        http_server::serve_connection(weft::net::tcp_stream::adopt(socket),
-                                      {allowed, plain_, site_, connections_, counted_, *log_});
-    }
+    void serve(int socket) { server_->serve_connection(weft::net::tcp_stream::adopt(socket), "127.0.0.1:1"); }
 
     // Returns one line for each answer since the last call.
     std::vector<log_line> take_log() {
         uint64_t answers = 0;
-        for (const auto& n : counted_.answers) answers += n.load();
+        for (const uint64_t n : server_->stats().responses) answers += n;
         const uint64_t wanted = answers - lines_seen_;
         lines_seen_ = answers;
         std::string text;
@@ -132,6 +136,17 @@ public:
     }
 
 private:
+    weft::http::server_options options() {
+        constexpr unsigned without_answer = 499;
+        weft::http::server_options how;
+        how.header_max = allowed.header_bytes;
+        how.body_max = allowed.body_bytes;
+        how.access_log = [this](const weft::http::access_entry& entry) {
+            if (entry.status != without_answer) log_->line(entry);
+        };
+        return how;
+    }
+
     static std::vector<log_line> parsed(const std::string& text) {
         std::vector<log_line> lines;
         for (std::size_t begin = 0; begin < text.size();) {
@@ -160,14 +175,11 @@ private:
 
     const folder folder_;
     const int log_file_;
-    http_server::counters counted_;
     const http_server::document_root root_{folder_.root().string()};
-    const http_server::security plain_;
-    const http_server::site site_{root_, counted_};
-    http_server::connections connections_{1};
     uint64_t lines_seen_ = 0;
     weft::runtime runtime_;
     std::unique_ptr<http_server::access_log> log_;
+    std::unique_ptr<weft::http::server> server_;
 };
 
 service& the_service() {

@@ -1,8 +1,8 @@
 // service.h: the HTTP server of examples/http_server in this process: one connection at a time,
 // without the loop that accepts them.
 //
-// Everything between a socket and a file is the example's code: connection.cc and what it uses. The
-// client is another green thread. The served folder has files of known contents, hidden files, and
+// Everything between a socket and a file is weft::http, and the example's code. The client is
+// another green thread. The served folder has files of known contents, hidden files, and
 // symbolic links that lead out. What is hidden or outside begins with a text that no answer can
 // otherwise contain: it has a byte 1, which JSON and headers escape.
 //

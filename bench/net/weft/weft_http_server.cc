@@ -1,5 +1,5 @@
-// weft_http.cc: HTTP/1.1 with keep-alive: one green thread per connection, Boost.Beast on weft's
-// sockets.
+// weft_http_server.cc: HTTP/1.1 with keep-alive: one green thread per connection, Boost.Beast on
+// weft's sockets.
 //
 // Every request is fully parsed, with limits on header size and time, and answered with the same
 // few bytes and a date. The servers with Go's net/http and hyper do the same.

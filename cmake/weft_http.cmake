@@ -1,0 +1,37 @@
+# weft_http.cmake: weft::http, a separate library: an HTTP server. It is built where the headers of
+# Boost 1.81 are found (weft_asio.cmake). Programs that link it need no Boost.
+#
+# The library weft is independent of it. It is independent of weft::tls: a program that serves over
+# TLS links both.
+if(NOT WEFT_HTTP MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "weft: WEFT_HTTP is \"${WEFT_HTTP}\"; it must be AUTO, ON or OFF")
+endif()
+if(WEFT_HTTP STREQUAL "OFF")
+  return()
+endif()
+if(NOT weft_has_boost)
+  if(WEFT_HTTP STREQUAL "ON")
+    message(FATAL_ERROR "weft: no Boost 1.81 for weft::http; run: apt-get install libboost1.81-dev (or configure with -DWEFT_HTTP=OFF)")
+  endif()
+  message(STATUS "weft: weft::http left out: no Boost 1.81; run: apt-get install libboost1.81-dev")
+  return()
+endif()
+
+file(GLOB weft_http_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/http/*.cc")
+file(GLOB_RECURSE weft_http_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/weft/http/*.h")
+add_library(weft_http ${weft_http_sources})
+add_library(weft::http ALIAS weft_http)
+target_sources(weft_http PUBLIC
+  FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${weft_http_headers})
+target_include_directories(weft_http PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(weft_http PUBLIC weft PRIVATE "$<BUILD_INTERFACE:Boost::headers>")
+set_target_properties(weft_http PROPERTIES
+  EXPORT_NAME http
+  VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+weft_library_flags(weft_http)
+weft_exports(weft_http)
+weft_strict_warnings(weft_http)
+if(WEFT_TEST_TOGETHER)
+  weft_library_together(weft_http)
+endif()
+add_dependencies(weft_components weft_http)

@@ -1,0 +1,127 @@
+// request.h: a request, as a handler sees it.
+//
+// It lives until its handler returns. Texts are views that live as long. The body is not read until
+// the handler asks for it, so an upload of any size takes no memory.
+//
+// Threads: the handler, or another green thread while the handler waits for it.
+// See:     docs/http.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <weft/detail/require.h>
+#include <weft/http/headers.h>
+#include <weft/net/buffer.h>
+
+namespace weft::http {
+
+namespace detail {
+
+class exchange;
+struct access;
+
+// What a request consists of. Views refer to texts of the same object, to the pattern, or to the
+// connection.
+struct request_parts {
+    std::string method;
+    std::string target;
+    std::string path;
+    std::string_view query;
+    std::string_view pattern;
+    std::vector<std::pair<std::string_view, std::string>> params;
+    http::headers fields;
+    http::headers trailers;
+    std::optional<uint64_t> content_length;
+    std::string_view peer;
+    unsigned version = 11;
+    bool is_secure = false;
+};
+
+}  // namespace detail
+
+class request {
+public:
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+
+    /// "GET"
+    [[nodiscard]] std::string_view method() const noexcept { return parts_.method; }
+
+    /// As the client sent it: "/users/7?full=1".
+    [[nodiscard]] std::string_view target() const noexcept { return parts_.target; }
+
+    /// The path of the target, decoded: "/users/7". It begins with a slash, and has no segment
+    /// "..".
+    [[nodiscard]] std::string_view path() const noexcept { return parts_.path; }
+
+    /// What follows the first question mark, not decoded: "full=1". Empty without one.
+    [[nodiscard]] std::string_view query() const noexcept { return parts_.query; }
+
+    /// The first value of that name in the query, decoded; nullopt if the query has no such
+    /// name.
+    [[nodiscard]] std::optional<std::string> query(std::string_view name) const;
+
+    /// The part of the path that {name} of the pattern stands for, decoded. Throws
+    /// std::invalid_argument if the pattern has no such name.
+    [[nodiscard]] std::string_view param(std::string_view name) const;
+
+    /// The pattern that led to the handler; empty if none fits.
+    [[nodiscard]] std::string_view pattern() const noexcept { return parts_.pattern; }
+
+    [[nodiscard]] const http::headers& headers() const noexcept { return parts_.fields; }
+
+    /// The value of the first field of that name; empty if the header has no such field.
+    [[nodiscard]] std::string_view header(std::string_view name) const noexcept { return parts_.fields.get(name); }
+
+    /// The host that the client asked for, as in the field Host; empty under HTTP/1.0.
+    [[nodiscard]] std::string_view host() const noexcept { return parts_.fields.get("Host"); }
+
+    /// 10 or 11: HTTP/1.0 or HTTP/1.1.
+    [[nodiscard]] unsigned version() const noexcept { return parts_.version; }
+
+    /// The client's address: "127.0.0.1:4711". "-" if it is not known.
+    [[nodiscard]] std::string_view peer() const noexcept { return parts_.peer; }
+
+    /// Whether the connection is encrypted.
+    [[nodiscard]] bool is_secure() const noexcept { return parts_.is_secure; }
+
+    // ---- The body.
+
+    /// The size of the body in bytes, if the client has announced it; 0 without a body.
+    [[nodiscard]] std::optional<uint64_t> content_length() const noexcept { return parts_.content_length; }
+
+    /// Reads a part of the body, 1 to b.size() bytes; waits for the first. Returns 0 at its end. A
+    /// client that waits for "100 Continue" gets it now. Throws std::system_error, with a code of
+    /// weft/http/error.h or of the socket; weft::cancelled.
+    [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
+    [[nodiscard]] std::size_t read_some(net::mutable_buffer b, std::error_code& ec);
+
+    /// Reads the rest of the body. Throws as read_some().
+    [[nodiscard]] std::string body();
+
+    /// Changes the limit server_options::body_max for this request, before the body is read.
+    void set_body_max(uint64_t bytes) noexcept;
+
+    /// The fields that follow a chunked body. Empty until the end of the body has been read.
+    [[nodiscard]] const http::headers& trailers() const noexcept { return parts_.trailers; }
+
+private:
+    friend class detail::exchange;
+    friend struct detail::access;
+
+    explicit request(detail::exchange& of) noexcept : exchange_(of) {}
+
+    ~request() = default;
+
+    detail::exchange& exchange_;
+    detail::request_parts parts_;
+};
+
+}  // namespace weft::http

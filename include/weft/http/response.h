@@ -1,0 +1,111 @@
+// response.h: the response to a request, as a handler writes it.
+//
+//     w.send("hello\n");                       // 200, text/plain
+//     w.status(201).set("Location", "/users/7");
+//     for (const auto& row : rows) w.write(row);
+//
+// Up to 16 KiB of the body are kept until the handler returns. A response that fits is sent whole,
+// with its Content-Length. A longer one, or one that is flushed, is sent as it is written: in
+// chunks, or with the Content-Length that the handler has set. write() then waits until the client
+// takes the data.
+//
+// The header cannot be changed once it has been sent: these calls then throw std::logic_error.
+//
+// Threads: the handler, or another green thread while the handler waits for it.
+// See:     docs/http.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <weft/detail/require.h>
+#include <weft/fs.h>
+#include <weft/http/headers.h>
+#include <weft/http/status.h>
+#include <weft/net/buffer.h>
+
+namespace weft::http {
+
+namespace detail {
+
+class exchange;
+struct access;
+
+struct response_parts {
+    unsigned status = status::ok;
+    bool has_begun = false;   // the header has been sent
+    uint64_t body_bytes = 0;  // that were written
+    http::headers fields;
+    http::headers trailers;
+    std::string unsent;  // the part of the body that is written and not sent
+};
+
+}  // namespace detail
+
+class response {
+public:
+    response(const response&) = delete;
+    response& operator=(const response&) = delete;
+
+    // ---- The header.
+
+    /// From 200 to 999; 200 if it is not set. Throws std::invalid_argument, std::logic_error.
+    response& status(unsigned code);
+
+    [[nodiscard]] unsigned status() const noexcept { return parts_.status; }
+
+    /// set() replaces the fields of that name, add() adds one. Throw std::invalid_argument, as
+    /// headers::add(), and for Transfer-Encoding, which the server sets.
+    response& set(std::string_view name, std::string_view value);
+    response& add(std::string_view name, std::string_view value);
+    response& erase(std::string_view name);
+
+    [[nodiscard]] const http::headers& headers() const noexcept { return parts_.fields; }
+
+    // ---- The body. In responses to HEAD, and with the status 204 or 304, it is not sent.
+
+    /// Adds to the body. Throws std::system_error: of the socket, errc::timed_out if the client
+    /// takes too long, http::errc::wrong_length; weft::cancelled if the client has gone.
+    void write(net::const_buffer b);
+
+    /// Sends the header, if it was not sent, and what has been written. Throws as write().
+    void flush();
+
+    /// The whole response: the body, and its type. Replaces what was written and not sent.
+    void send(std::string_view body, std::string_view type = "text/plain; charset=utf-8");
+
+    /// 302, or another status, with that Location.
+    void redirect(std::string_view to, unsigned code = status::found);
+
+    /// The whole body: size bytes of an open file, from offset on. Without TLS the kernel copies
+    /// them. If the file turns out to be shorter, the connection ends, so that the response does
+    /// not look complete. Throws as write(), and as fs::file::pread().
+    void send_file(fs::file& file, uint64_t offset, uint64_t size);
+
+    /// Adds a field that follows the body. A client of HTTP/1.0 does not get it.
+    void trailer(std::string_view name, std::string_view value);
+
+    /// Whether the header has been sent.
+    [[nodiscard]] bool has_begun() const noexcept { return parts_.has_begun; }
+
+    /// Bytes of the body so far.
+    [[nodiscard]] uint64_t body_bytes() const noexcept { return parts_.body_bytes; }
+
+private:
+    friend class detail::exchange;
+    friend struct detail::access;
+
+    explicit response(detail::exchange& of) noexcept : exchange_(of) {}
+
+    ~response() = default;
+
+    void check_not_begun(const char* what) const;
+
+    detail::exchange& exchange_;
+    detail::response_parts parts_;
+};
+
+}  // namespace weft::http

@@ -1,0 +1,190 @@
+// connection.cc: from one request of a connection to the next. See connection.h.
+#include "http/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace weft::http::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// How long, and for how many bytes, the server still reads from a client whose connection it ends.
+constexpr std::chrono::milliseconds linger_time = 2s;
+constexpr std::size_t linger_bytes = std::size_t{1} << 20;
+
+// How much of a body that no handler wanted is skipped, to keep the connection.
+constexpr uint64_t skipped_max = uint64_t{256} * 1024;
+
+constexpr unsigned client_closed_request = 499;  // in logs; no client gets it
+
+// If the server closed the socket while the client still sends, the kernel would reset the
+// connection, and the client might never see the last response. So this closes the sending side,
+// and reads on for a while.
+void say_goodbye(transport& client) {
+    std::error_code ec;
+    client.set_write_deadline(std::chrono::steady_clock::now() + linger_time);
+    client.shutdown_send(ec);
+    client.set_read_deadline(std::chrono::steady_clock::now() + linger_time);
+    std::array<char, 4096> unread;
+    for (std::size_t all = 0; all < linger_bytes && !ec;) {
+        const std::size_t n = client.read_some(unread, ec);
+        if (n == 0) break;
+        all += n;
+    }
+}
+
+}  // namespace
+
+connection::connection(server_state& server, accepted one)
+    : server_(server),
+      client_(std::move(one.client)),
+      peer_(std::move(one.peer)),
+      watch_(std::make_shared<client_watch>(*client_, in_)),
+      place_(server, *client_, *watch_) {}
+
+void connection::serve() {
+    const auto close = [](connection* c) { c->watch_->close(); };
+    const std::unique_ptr<connection, decltype(close)> at_end(this, close);
+    std::error_code ec;
+    client_->set_write_deadline(clock::now() + server_.how.header_time);
+    if (client_->is_secure()) {
+        if (!place_.begin_idle(server_.how.header_time)) return;  // no request has begun
+        client_->handshake(ec);
+        place_.end_idle();
+        if (ec) return;
+    }
+    serve_requests();
+    if (more_may_come_) say_goodbye(*client_);
+    client_->close();
+}
+
+void connection::serve_requests() {
+    while (await_request()) {
+        const bool goes_on = serve_request();
+        if (has_header_) log_request();
+        if (!goes_on) return;
+    }
+}
+
+// Returns false if no request will come: the client has closed the connection or was silent for too
+// long, or the server is ending.
+bool connection::await_request() {
+    const auto skip_empty_lines = [this] {
+        const std::string_view text = in_.text();
+        in_.consume(std::min(text.find_first_not_of("\r\n"), text.size()));
+        return !in_.empty();
+    };
+    if (skip_empty_lines()) return true;
+    if (!place_.begin_idle(server_.how.idle_time)) return false;
+    std::error_code ec;
+    do {
+        const std::size_t n = client_->read_some(in_.room(), ec);
+        if (n == 0) break;
+        in_.add(n);
+    } while (!ec && !skip_empty_lines());
+    place_.end_idle();
+    return !in_.empty();
+}
+
+void connection::reset() {
+    request_parts& r = access::parts(request_);
+    r.method.clear();
+    r.target.clear();
+    r.path.clear();
+    r.query = r.pattern = {};
+    r.params.clear();
+    r.fields.clear();
+    r.trailers.clear();
+    r.content_length.reset();
+    r.peer = peer_;
+    r.is_secure = client_->is_secure();
+    response_parts& w = access::parts(response_);
+    w.status = status::ok;
+    w.has_begun = false;
+    w.body_bytes = 0;
+    w.fields.clear();
+    w.trailers.clear();
+    w.unsent.clear();
+    began_ = clock::now();
+    first_line_.clear();
+    route_ = nullptr;
+    bad_target_ = nullptr;
+    expects_continue_ = false;
+    body_error_.clear();
+    body_time_left_ = server_.how.body_time;
+    body_bytes_in_time_ = 0;
+    announced_.reset();
+    sent_ = 0;
+    has_header_ = true;
+    is_head_request_ = keep_alive_ = is_broken_ = false;
+    parser_.emplace(r, server_.how.header_max, server_.how.body_max);
+}
+
+// Returns false if it was the last request.
+bool connection::serve_request() {
+    reset();
+    ++server_.counted.requests;
+    std::error_code ec;
+    switch (read_header()) {
+        case header_result::complete:
+            call_handler();
+            break;
+        case header_result::refused:
+            break;
+        case header_result::broken:
+            has_header_ = false;
+            return false;
+    }
+    if (!is_broken_) finish(ec);
+    if (is_broken_ || ec) {
+        if (!response_.has_begun()) access::parts(response_).status = client_closed_request;
+        is_broken_ = true;
+        more_may_come_ = false;
+        client_->close();  // an incomplete response must not look complete
+        return false;
+    }
+    more_may_come_ = !keep_alive_;
+    return keep_alive_ && (parser_->is_done() || skip_body());
+}
+
+// Reads the rest of a body that the handler did not want. Returns false if it is too long.
+bool connection::skip_body() {
+    more_may_come_ = true;
+    if (expects_continue_ && in_.empty()) return false;  // the client may or may not send it
+    std::array<char, 4096> unwanted;
+    for (uint64_t all = 0; all <= skipped_max;) {
+        std::error_code ec;
+        const std::size_t n = read_body(unwanted, ec);
+        if (ec) return false;
+        if (n == 0) {
+            more_may_come_ = false;
+            return true;
+        }
+        all += n;
+    }
+    return false;
+}
+
+void connection::log_request() {
+    const unsigned code = response_.status();
+    if (code != client_closed_request) ++server_.counted.responses[std::min(code / 100, 5U)];
+    server_.counted.body_bytes_sent += sent_;
+    if (!server_.how.access_log) return;
+    if (first_line_.empty()) note_first_line();
+    server_.how.access_log({peer_, first_line_, code, sent_, clock::now() - began_});
+}
+
+void turn_away(transport& client) {
+    client.set_write_deadline(std::chrono::steady_clock::now() + linger_time);
+    static constexpr std::string_view text =
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    const std::array<net::const_buffer, 1> all{net::const_buffer(text)};
+    std::error_code ec;
+    client.writev_all(all, ec);
+    say_goodbye(client);
+}
+
+}  // namespace weft::http::detail

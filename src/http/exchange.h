@@ -1,0 +1,57 @@
+// exchange.h: one request and its response, whatever the version of HTTP. What request and response
+// need of the connection.
+//
+// HTTP/1.1 has one exchange per connection at a time (connection.h). HTTP/2 would have one per
+// stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include <weft/fs.h>
+#include <weft/http/request.h>
+#include <weft/http/response.h>
+#include <weft/net/buffer.h>
+
+namespace weft::http::detail {
+
+class exchange {
+public:
+    exchange() : request_(*this), response_(*this) {}
+
+    exchange(const exchange&) = delete;
+    exchange& operator=(const exchange&) = delete;
+
+    // As request::read_some().
+    [[nodiscard]] virtual std::size_t read_body(net::mutable_buffer into, std::error_code& ec) = 0;
+    virtual void set_body_max(uint64_t bytes) noexcept = 0;
+
+    // Sends the pieces as the next part of the body, after the header if that was not sent.
+    virtual void send_body(std::span<const net::const_buffer> pieces, std::error_code& ec) = 0;
+
+    // The same with a part of a file.
+    virtual void send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) = 0;
+
+    // Calls the handler of the request, or answers that the server has none.
+    virtual void dispatch() = 0;
+
+protected:
+    ~exchange() = default;
+
+    request request_;
+    response response_;
+};
+
+// Opens the public types to the connection and the parser.
+struct access {
+    static request_parts& parts(request& r) noexcept { return r.parts_; }
+
+    static exchange& of(request& r) noexcept { return r.exchange_; }
+
+    static response_parts& parts(response& w) noexcept { return w.parts_; }
+};
+
+}  // namespace weft::http::detail
