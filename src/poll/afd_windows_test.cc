@@ -87,7 +87,7 @@ protected:
         return what;
     }
 
-    // After the first edges: a caller has tried to read in vain.
+    // After the first edges: a read has found nothing.
     void add_and_forget() {
         ASSERT_EQ(poller_->add(ends_[0], 7), 0);
         ASSERT_EQ(seen(7, poll_bits::writable), poll_bits::writable);

@@ -1,9 +1,10 @@
 // resources_windows.cc: see resources.h. Descriptors are handles; mappings are regions of memory.
-#include <psapi.h>
-
 #include "os/os.h"
 #include "os/windows_api.h"
 #include "resources.h"
+
+// After <windows.h>, which it does not include.
+#include <psapi.h>
 
 namespace weft::test {
 
