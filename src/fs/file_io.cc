@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 
 #include <weft/blocking.h>
 
 #include "fs/file_ring.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
+#include "os/nonblocking_output.h"
 #include "os/sockets.h"
 #include "sched/simulated_files.h"
 #include "sched/simulation.h"
@@ -124,7 +124,7 @@ ssize_t write_ready(int fd, const iovec* from, std::size_t count, int64_t offset
     const ssize_t written = is_terminal ? with_own_terminal(fd, true, write) : -EOPNOTSUPP;
     if (written != -EOPNOTSUPP) return written;
     if (os::is_nonblocking(fd)) return write(fd);
-    const std::size_t promised = is_terminal ? 1 : PIPE_BUF;
+    const std::size_t promised = is_terminal ? 1 : os::sure_of_pipe;
     const iovec first{from->iov_base, std::min(from->iov_len, promised)};
     return os::stream_write(fd, &first, 1, offset);
 }

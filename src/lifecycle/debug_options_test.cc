@@ -115,16 +115,16 @@ TEST(DebugOptions, ParsesTraceAndReportOptions) {
     EXPECT_EQ(none.deadlock, deadlock_search::on);
     EXPECT_FALSE(none.lock_owners);
     const debug_options all =
-        parse_debug_options("schedtrace=1000,scheddetail=1,dumpsignal=QUIT,watchdog=100,deadlock=strict,lockowners=1");
+        parse_debug_options("schedtrace=1000,scheddetail=1,dumpsignal=INT,watchdog=100,deadlock=strict,lockowners=1");
     EXPECT_EQ(all.trace_ms, 1000U);
     EXPECT_TRUE(all.trace_detail);
     EXPECT_EQ(all.watchdog_ms, 100U);
-    EXPECT_EQ(all.dump_signal, SIGQUIT);
+    EXPECT_EQ(all.dump_signal, SIGINT);
     EXPECT_EQ(all.deadlock, deadlock_search::strict);
     EXPECT_TRUE(all.lock_owners);
     EXPECT_EQ(parse_debug_options("deadlock=0").deadlock, deadlock_search::off);
-    EXPECT_EQ(parse_debug_options("dumpsignal=SIGUSR1").dump_signal, SIGUSR1);
-    EXPECT_EQ(parse_debug_options("dumpsignal=12").dump_signal, 12);
+    EXPECT_EQ(parse_debug_options("dumpsignal=SIGTERM").dump_signal, SIGTERM);
+    EXPECT_EQ(parse_debug_options("dumpsignal=15").dump_signal, 15);
 }
 
 TEST(DebugOptions, InvalidReportOptionsAreReportedAndIgnored) {

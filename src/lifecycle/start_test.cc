@@ -81,9 +81,9 @@ TEST_F(Environment, UnsetVariablesGiveTheDefaults) {
 }
 
 TEST_F(Environment, SetVariablesAreUsed) {
-    ::setenv("RUN_MAXPROCS", "3", 1);
-    ::setenv("RUN_STACK_MAX", "64k", 1);
-    ::setenv("RUN_MAX_THREADS", "7", 1);
+    test::change_environment("RUN_MAXPROCS", "3");
+    test::change_environment("RUN_STACK_MAX", "64k");
+    test::change_environment("RUN_MAX_THREADS", "7");
     const settings s = seen();
     EXPECT_EQ(s.procs, 3U);
     EXPECT_EQ(s.stack_size, 64 * kib);
@@ -92,19 +92,19 @@ TEST_F(Environment, SetVariablesAreUsed) {
 }
 
 TEST_F(Environment, MainUsesSetVariables) {
-    ::setenv("RUN_MAXPROCS", "3", 1);
+    test::change_environment("RUN_MAXPROCS", "3");
     EXPECT_EQ(weft::main([] { return static_cast<int>(stats().procs); }), 3);
 }
 
 TEST_F(Environment, TimesMayBeShort) {
-    ::setenv("RUN_SLICE", "0.1", 1);
-    ::setenv("RUN_THREAD_IDLE", "1.5s", 1);
+    test::change_environment("RUN_SLICE", "0.1");
+    test::change_environment("RUN_THREAD_IDLE", "1.5s");
     const settings s = seen();
     EXPECT_EQ(s.slice_ns, 100'000);
     EXPECT_EQ(s.thread_idle_ns, 1'500'000'000);
     EXPECT_EQ(seen({.slice = std::chrono::microseconds(20)}).slice_ns, 20'000) << "options have precedence";
     EXPECT_EQ(said_, "");
-    ::setenv("RUN_SLICE", "1us", 1);
+    test::change_environment("RUN_SLICE", "1us");
     EXPECT_EQ(seen().slice_ns, 10'000'000);
     EXPECT_EQ(
         said_,
@@ -113,15 +113,15 @@ TEST_F(Environment, TimesMayBeShort) {
 
 TEST_F(Environment, AnUnusablePreemptSignalGivesTheDefault) {
     if (!os::can_interrupt) GTEST_SKIP() << "nothing is preempted by signals";
-    ::setenv("RUN_PREEMPT_SIGNAL", "11", 1);
+    test::change_environment("RUN_PREEMPT_SIGNAL", "11");
     seen();
     EXPECT_EQ(said_, "weft: RUN_PREEMPT_SIGNAL=11 is a signal that cannot interrupt threads; using 23\n");
     EXPECT_THROW(seen({.preempt_signal = 11}), std::invalid_argument) << "as an option it is a mistake";
 }
 
 TEST_F(Environment, OptionsHavePrecedence) {
-    ::setenv("RUN_MAXPROCS", "junk", 1);
-    ::setenv("RUN_STACK_MAX", "junk", 1);
+    test::change_environment("RUN_MAXPROCS", "junk");
+    test::change_environment("RUN_STACK_MAX", "junk");
     const settings s = seen({.procs = 2, .stack_size = 32 * kib});
     EXPECT_EQ(s.procs, 2U);
     EXPECT_EQ(s.stack_size, 32 * kib);
@@ -129,9 +129,9 @@ TEST_F(Environment, OptionsHavePrecedence) {
 }
 
 TEST_F(Environment, JunkGivesOneLineEachAndTheDefault) {
-    ::setenv("RUN_MAXPROCS", "all", 1);
-    ::setenv("RUN_STACK_MAX", "1 MB", 1);
-    ::setenv("RUN_MAX_THREADS", "-1", 1);
+    test::change_environment("RUN_MAXPROCS", "all");
+    test::change_environment("RUN_STACK_MAX", "1 MB");
+    test::change_environment("RUN_MAX_THREADS", "-1");
     const settings s = seen();
     EXPECT_EQ(s.procs, os::usable_cpus());
     EXPECT_EQ(s.stack_size, 256 * kib);
@@ -144,9 +144,9 @@ TEST_F(Environment, JunkGivesOneLineEachAndTheDefault) {
 }
 
 TEST_F(Environment, AValueBelowTheRangeGivesTheDefault) {
-    ::setenv("RUN_MAXPROCS", "0", 1);
-    ::setenv("RUN_STACK_MAX", "16383", 1);
-    ::setenv("RUN_MAX_THREADS", "0", 1);
+    test::change_environment("RUN_MAXPROCS", "0");
+    test::change_environment("RUN_STACK_MAX", "16383");
+    test::change_environment("RUN_MAX_THREADS", "0");
     const settings s = seen();
     EXPECT_EQ(s.procs, os::usable_cpus());
     EXPECT_EQ(s.stack_size, 256 * kib);
@@ -157,9 +157,9 @@ TEST_F(Environment, AValueBelowTheRangeGivesTheDefault) {
 TEST_F(Environment, AValueAboveTheRangeGivesTheMaximum) {
     // 2 TiB of address space for stacks: 14 GB of an emulator's memory.
     if (!test::untouched_pages_are_free()) GTEST_SKIP() << "the emulator keeps notes on every page of the stacks";
-    ::setenv("RUN_MAXPROCS", "1025", 1);
-    ::setenv("RUN_STACK_MAX", "1G", 1);
-    ::setenv("RUN_MAX_THREADS", "2000000", 1);
+    test::change_environment("RUN_MAXPROCS", "1025");
+    test::change_environment("RUN_STACK_MAX", "1G");
+    test::change_environment("RUN_MAX_THREADS", "2000000");
     const settings s = seen();
     EXPECT_EQ(s.procs, 1024U);
     EXPECT_EQ(s.stack_size, 64 * mib);
@@ -171,9 +171,9 @@ TEST_F(Environment, AValueAboveTheRangeGivesTheMaximum) {
 }
 
 TEST_F(Environment, TheEndsOfTheRangesAreValid) {
-    ::setenv("RUN_MAXPROCS", "1", 1);
-    ::setenv("RUN_STACK_MAX", "16k", 1);
-    ::setenv("RUN_MAX_THREADS", "1", 1);
+    test::change_environment("RUN_MAXPROCS", "1");
+    test::change_environment("RUN_STACK_MAX", "16k");
+    test::change_environment("RUN_MAX_THREADS", "1");
     const settings least = seen();
     EXPECT_EQ(least.procs, 1U);
     EXPECT_EQ(least.stack_size, 16 * kib);
@@ -181,16 +181,16 @@ TEST_F(Environment, TheEndsOfTheRangesAreValid) {
     EXPECT_EQ(said_,
               "weft: RUN_MAX_THREADS=1 leaves no thread for other green threads while one is in a blocking call; set "
               "it to 2 or more\n");
-    ::unsetenv("RUN_MAX_THREADS");
+    test::change_environment("RUN_MAX_THREADS", nullptr);
     if (!test::untouched_pages_are_free()) GTEST_SKIP() << "the emulator keeps notes on every page of the stacks";
-    ::setenv("RUN_MAXPROCS", "1024", 1);
-    ::setenv("RUN_STACK_MAX", "64M", 1);
+    test::change_environment("RUN_MAXPROCS", "1024");
+    test::change_environment("RUN_STACK_MAX", "64M");
     EXPECT_EQ(seen().procs, 1024U);
     EXPECT_EQ(said_, "");
 }
 
 TEST_F(Environment, TheThreadLimitExceedsTheNumberOfProcessors) {
-    ::setenv("RUN_MAX_THREADS", "6", 1);
+    test::change_environment("RUN_MAX_THREADS", "6");
     EXPECT_EQ(seen({.procs = 5}).procs, 5U);
     EXPECT_EQ(said_, "");
     EXPECT_EQ(seen({.procs = 6}).procs, 5U);
@@ -203,7 +203,7 @@ TEST_F(Environment, TheThreadLimitExceedsTheNumberOfProcessors) {
 
 TEST_F(Environment, TheThreadLimitBoundsStartedThreads) {
     for (const char* most : {"1", "2"}) {
-        ::setenv("RUN_MAX_THREADS", most, 1);
+        test::change_environment("RUN_MAX_THREADS", most);
         runtime rt({.procs = 8});
         rt.run([] {
             wait_group all;

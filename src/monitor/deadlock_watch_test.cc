@@ -6,10 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/units.h"
+
 namespace weft::detail {
 namespace {
 
-constexpr int64_t ms = 1'000'000;
+using test::ms;
 
 // The times of the searches after a request at 0, while everything sleeps, in ms.
 std::vector<int64_t> searches_of(deadlock_watch& watch, uint64_t ticks, bool others) {

@@ -21,10 +21,10 @@ constexpr uint64_t fallback = 77;
 
 class EnvNumber : public ::testing::Test {
 protected:
-    ~EnvNumber() override { ::unsetenv(variable); }
+    ~EnvNumber() override { test::change_environment(variable, nullptr); }
 
     void read(const char* text, uint64_t low = 1, uint64_t high = UINT64_MAX) {
-        ::setenv(variable, text, 1);
+        test::change_environment(variable, text);
         said_ = test::stderr_of([&] { number_ = env_number(variable, low, high, fallback); });
     }
 
@@ -39,7 +39,7 @@ protected:
 };
 
 TEST_F(EnvNumber, AnUnsetVariableGivesTheDefaultSilently) {
-    ::unsetenv(variable);
+    test::change_environment(variable, nullptr);
     EXPECT_EQ(test::stderr_of([&] { number_ = env_number(variable, 1, 9, fallback); }), "");
     EXPECT_EQ(number_, fallback);
 }
@@ -130,11 +130,11 @@ TEST_F(EnvNumber, AVeryLongVariableGivesOneLine) {
 
 class EnvTime : public ::testing::Test {
 protected:
-    ~EnvTime() override { ::unsetenv(variable); }
+    ~EnvTime() override { test::change_environment(variable, nullptr); }
 
     // From 10 us to 10 s; the default is 10 ms.
     void read(const char* text) {
-        ::setenv(variable, text, 1);
+        test::change_environment(variable, text);
         said_ = test::stderr_of([&] { ns_ = env_time_ns(variable, 10 * us, 10'000 * ms, 10 * ms); });
     }
 

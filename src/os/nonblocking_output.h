@@ -29,6 +29,10 @@
 
 namespace weft::detail::os {
 
+// How much a pipe that polls as writable accepts without waiting, unless others write too:
+// PIPE_BUF.
+extern const std::size_t sure_of_pipe;
+
 class nonblocking_output {
 public:
     explicit nonblocking_output(int fd) noexcept : fd_(fd) {}

@@ -15,9 +15,10 @@
 
 namespace weft::detail::os {
 
+const std::size_t sure_of_pipe = PIPE_BUF;
+
 namespace {
 
-constexpr std::size_t sure_of_pipe = PIPE_BUF;  // what poll() promises
 constexpr std::size_t sure_of_terminal =
     1;  // the room seen by poll() may be gone; a line's end, which takes two, may wait
 

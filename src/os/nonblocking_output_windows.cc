@@ -7,6 +7,8 @@
 
 namespace weft::detail::os {
 
+const std::size_t sure_of_pipe = 4096;  // a guess: the system promises nothing
+
 nonblocking_output::~nonblocking_output() = default;
 
 void nonblocking_output::choose_way() noexcept { way_ = way::directly; }

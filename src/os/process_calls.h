@@ -73,6 +73,9 @@ void limit_own_process(int cpu_seconds) noexcept;
 void process_reap(int fd, int pid) noexcept;
 [[nodiscard]] int process_signal(int fd, int pid, int signal) noexcept;
 
+// SIGKILL, with its number on all systems that have it. Windows has no signal of that name.
+inline constexpr int kill_signal = 9;
+
 // Signals the group that a child leads: by its descriptor if the system can (Linux 6.9) and permits
 // it, else by the number leader (0: no longer the child's). -ESRCH: the group has no process; a
 // zombie leader counts as one.

@@ -4,7 +4,8 @@
 //
 // Edges, not levels: a descriptor is added once, for both directions, for as long as it is open. An
 // event says that an operation may now be possible; the next one comes only after another change.
-// add() reports what is possible at that moment. Events may be spurious.
+// add() reports what is possible at that moment. Events may be spurious. A backend may report the
+// next change only after an operation found nothing or moved less than asked (afd_windows.cc).
 //
 // Rejected:
 // - Adding for one wait only (EPOLLONESHOT, poll): one more system call per wait.
@@ -12,7 +13,7 @@
 // - Completions (io_uring, IOCP): a buffer per idle connection.
 //
 // Threads: any, also during wait().
-// See:     docs/netpoll.md, backend_test.cc
+// See:     docs/netpoll.md, backend_test.cc, afd_windows_test.cc
 #pragma once
 
 #include <cstdint>

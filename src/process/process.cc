@@ -304,9 +304,9 @@ public:
         if (ended_) return;
         std::error_code ignored;
         if (leads_group_) {
-            p_.kill_group(SIGKILL, ignored);
+            p_.kill_group(os::kill_signal, ignored);
         } else {
-            p_.kill(SIGKILL, ignored);
+            p_.kill(os::kill_signal, ignored);
         }
         shield([&] { p_.wait(ignored); });
     }

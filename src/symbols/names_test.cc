@@ -1,4 +1,6 @@
 // names_test.cc: linker's names become readable, and say whose function it is.
+#undef interface  // a macro of <windows.h>, which GoogleTest includes
+
 #include "symbols/names.h"
 
 #include <string>

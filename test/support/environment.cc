@@ -5,25 +5,13 @@
 
 namespace weft::test {
 
-namespace {
-
-void set(const char* name, const char* value) {
-    if (value != nullptr) {
-        ::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe): nobody reads it now
-    } else {
-        ::unsetenv(name);  // NOLINT(concurrency-mt-unsafe): as above
-    }
-}
-
-}  // namespace
-
 environment_variable::environment_variable(const char* name, const char* value) : name_(name) {
     const char* now = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as above
     if (now != nullptr) before_ = now;
-    set(name, value);
+    change_environment(name, value);
 }
 
-environment_variable::~environment_variable() { set(name_, before_ ? before_->c_str() : nullptr); }
+environment_variable::~environment_variable() { change_environment(name_, before_ ? before_->c_str() : nullptr); }
 
 bool in_storm() {
     const char* debug = std::getenv("RUN_DEBUG");  // NOLINT(concurrency-mt-unsafe): as above

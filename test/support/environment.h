@@ -6,6 +6,9 @@
 
 namespace weft::test {
 
+// nullptr unsets the variable. No other thread may read the environment then.
+void change_environment(const char* name, const char* value);
+
 // Sets the variable to value, or unsets it for nullptr, and restores it at the end of the scope,
 // since a whole suite may run with its own settings. No other thread may read the environment then.
 class environment_variable {

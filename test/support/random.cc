@@ -1,11 +1,10 @@
 #include "random.h"
 
-#include <errno.h>
-
 #include <cstdio>
 #include <random>
 
 #include "procs_test.h"
+#include "program_name.h"
 #include "scale.h"
 
 namespace weft::test {
@@ -13,7 +12,7 @@ namespace weft::test {
 uint64_t announced_seed() {
     const uint64_t seed = number_from_environment("WEFT_SEED", std::random_device()());
     std::printf("seed %llu; again: WEFT_SEED=%llu %s --gtest_filter=%s\n", static_cast<unsigned long long>(seed),
-                static_cast<unsigned long long>(seed), program_invocation_name, current_test_name().c_str());
+                static_cast<unsigned long long>(seed), program_name(), current_test_name().c_str());
     std::fflush(stdout);  // survives a crash
     return seed;
 }

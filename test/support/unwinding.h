@@ -1,12 +1,10 @@
 // unwinding.h: the frames of the caller's stack, as exceptions find them.
 #pragma once
 
-#include <dlfcn.h>
 #include <unwind.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace weft::test {
@@ -25,15 +23,7 @@ struct unwound {
 
 // Whether frames are unwound by LLVM's libunwind, not GCC's unwinder: with libc++, or in static
 // programs with musl.
-extern "C" int __unw_getcontext(void*) __attribute__((weak));  // NOLINT(bugprone-reserved-identifier): its name
-
-[[nodiscard]] inline bool is_llvm_unwinder() {
-    if (&__unw_getcontext != nullptr) return true;
-    // A shared library, which the linker need not look into.
-    Dl_info found{};
-    if (::dladdr(::dlsym(RTLD_DEFAULT, "_Unwind_Backtrace"), &found) == 0 || found.dli_fname == nullptr) return false;
-    return std::string_view(found.dli_fname).find("libunwind") != std::string_view::npos;
-}
+[[nodiscard]] bool is_llvm_unwinder();
 
 // Walks up from the caller, over at most max frames.
 [[nodiscard]] inline unwound unwind_here(std::size_t max = 200) {

@@ -1,0 +1,8 @@
+// guards_windows.cc: see guards.h. The system has no such regions.
+#include "guards.h"
+
+namespace weft::test {
+
+bool guard_regions_work() { return false; }
+
+}  // namespace weft::test
