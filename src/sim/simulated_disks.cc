@@ -121,7 +121,7 @@ int simulated_disks::begin(int fd, open_file*& f, const char* verb) {
     if (const int error = begin(host, verb, open_[i]->path); error != 0) return error;
     f = open_[i].get();
     if (f->of == nullptr) return -EBADF;
-    return f->boot == of(f->host).boots ? 0 : -EIO;  // D3
+    return f->boot == of(f->host).boots ? 0 : -EIO;  // opened before a crash
 }
 
 int simulated_disks::failure_of(unsigned host, file_call what) {

@@ -20,9 +20,10 @@
 //
 // Rejected: Names in any order. File systems with a journal, which is all common ones, keep it.
 //
-// Invariants: D1  A node lives until the schedule ends, because changes refer to it.
-//             D2  What is safe plus all changes, in order, is what programs see.
-//             D3  A file that was opened before a crash fails with EIO afterwards.
+// Invariants:
+//   - A node lives until the schedule ends, because changes refer to it.
+//   - What is safe plus all changes, in order, is what programs see.
+//   - A file that was opened before a crash fails with EIO afterwards.
 //
 // Threads: the simulation's M. See: docs/sim.md#files, src/sched/simulated_files.h
 #pragma once
@@ -122,7 +123,7 @@ private:
 
     struct drive {
         disk_options options;
-        std::vector<std::unique_ptr<node>> nodes;  // D1; the first one is the root
+        std::vector<std::unique_ptr<node>> nodes;  // kept until the end; the first one is the root
         std::vector<renaming> names;               // changes
         std::vector<failing_call> failing;
         std::vector<std::string> real;

@@ -3,9 +3,9 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <fstream>
+#include <ios>
 #include <set>
 #include <string_view>
 
@@ -214,11 +214,10 @@ private:
 
 void write_trace(const std::string& file, const outcome& o, object_numbers& objects, place_finder& places) {
     const std::string bytes = trace_maker(o, objects, places).make();
-    const auto close = [](std::FILE* f) { std::fclose(f); };
-    const std::unique_ptr<std::FILE, decltype(close)> to(std::fopen(file.c_str(), "wb"), close);
-    if (to != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), to.get()) == bytes.size() &&
-        std::fflush(to.get()) == 0)
-        return;
+    std::ofstream to(file, std::ios::binary);
+    to.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    to.close();
+    if (to) return;
     weft::detail::warn("cannot write the trace of a simulation to %s: %s", file.c_str(), std::strerror(errno));
 }
 
