@@ -83,6 +83,10 @@ void note_end(const void* object) noexcept {
     if (simulation* sim = controlling()) sim->object_ends(object);
 }
 
+void note_unlock(const void* lock) noexcept {
+    if (simulation* sim = controlling()) sim->unlocks_within_wait(lock);
+}
+
 void requeue(M* m) noexcept {
     const bool has_p = enter(m);
     WEFT_ASSERT(has_p);  // S1

@@ -92,6 +92,7 @@ run_status_t run_sim_replay(run_sim_report_t** report,
                             const run_sim_opts_t* opts,
                             void (*body)(void* arg),
                             void* arg) noexcept {
+    if (report != nullptr) *report = nullptr;
     if (schedule == nullptr) return RUN_INVALID;
     return report_of(report, opts, body, arg, [schedule](const options& with, std::function<void()> f) {
         return weft::sim::replay(schedule, with, std::move(f));

@@ -243,6 +243,8 @@ G* controlled_run::begin_step(G* g) noexcept {
         if (keeps_order_) order_.operate(number, p.object);
         if (keeps_locks_)
             locks_.operate(number, p.what, p.object, number < frames_of_.size() ? &frames_of_[number] : nullptr);
+    } else if (keeps_locks_ && p.what == operation::select) {
+        locks_.operate(number, p.what, nullptr, nullptr);
     }
     p = {operation::run, nullptr};
     return g;
@@ -382,6 +384,12 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
 
 void controlled_run::object_ends(const void* object) noexcept {
     if (keeps_locks_) locks_.end(object);
+}
+
+void controlled_run::unlocks_within_wait(const void* lock) noexcept {
+    const uint32_t number = number_of(only_m->g);
+    if (keeps_order_) order_.operate(number, lock);
+    if (keeps_locks_) locks_.operate(number, operation::mutex_unlock, lock, nullptr);
 }
 
 void controlled_run::failed(const G* g) noexcept {

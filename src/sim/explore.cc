@@ -104,7 +104,9 @@ public:
     report explore() {
         const uint64_t most = schedules();
         const auto chooser = chooser_for_exploring();
-        const auto end = with_.budget.count() == 0 ? clock::time_point::max() : clock::now() + with_.budget;
+        const auto now = clock::now();
+        const bool is_endless = with_.budget.count() == 0 || with_.budget > clock::time_point::max() - now;
+        const auto end = is_endless ? clock::time_point::max() : now + with_.budget;
         report r;
         std::optional<outcome> failure;
         std::optional<outcome> inverted;  // the first schedule that has passed, and is one
@@ -274,7 +276,7 @@ void exploration::compare(const outcome& first, const outcome& second, report& r
 }
 
 void exploration::describe(report& r, outcome o) {
-    const outcome again = once(o.taken, controlled_run::kept::steps_and_frames);
+    outcome again = once(o.taken, controlled_run::kept::steps_and_frames);
     r.result = o.result;
     r.reason = std::move(o.reason);
     r.schedule = to_text(o.taken);
@@ -282,7 +284,7 @@ void exploration::describe(report& r, outcome o) {
     object_numbers objects;
     place_finder places;
     r.steps_text = text_of(again, objects, places);
-    if (again.result == verdict::lock_order) r.reason = text_of_locks(again, objects, places);
+    if (again.result == verdict::lock_order) again.reason = r.reason = text_of_locks(again, objects, places);
     if (again.result != o.result)
         r.reason +=
             "; the same schedule ended differently when it was repeated, so something outside of the simulation "

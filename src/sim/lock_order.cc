@@ -76,7 +76,7 @@ public:
             if (waits_for_lock(e.what)) {
                 wait_for(e.g, asked);
             } else if (tries_lock(e.what)) {
-                if (!failed_[i]) held_[e.g].push_back(asked);
+                if (!failed_[i] && !is_held(e.g, asked)) held_[e.g].push_back(asked);
             } else {
                 release(e.g, lock);
             }
@@ -103,6 +103,14 @@ private:
                 failed_[i] = tries_lock(e.what);
             }
         }
+    }
+
+    // A try fails then.
+    bool is_held(uint32_t g, const holding& asked) const {
+        const auto mine = held_.find(g);
+        return mine != held_.end() && std::any_of(mine->second.begin(), mine->second.end(), [&](const holding& h) {
+                   return h.lock == asked.lock && !(h.shared && asked.shared);
+               });
     }
 
     void wait_for(uint32_t g, const holding& wanted) {
@@ -196,7 +204,8 @@ private:
     uint64_t tried_ = 0;
 };
 
-// Notes when each edge was made. A lock orders nothing here: the next schedule may turn it round.
+// Notes when each edge was made. A lock orders nothing here: the next schedule may turn it round. So
+// what makes a waiter of a lock runnable is left out.
 void note_order(const std::vector<lock_order::entry>& log, wait_edges& edges) {
     order happened;
     std::vector<operation> last;  // by green thread
@@ -205,10 +214,11 @@ void note_order(const std::vector<lock_order::entry>& log, wait_edges& edges) {
         const lock_order::entry& e = log[i];
         for (; next < edges.size() && edges[next].wanted.at == i; ++next) edges[next].when = happened.now(e.g);
         if (e.g >= last.size()) last.resize(e.g + 1, operation::run);
+        if (e.other >= last.size()) last.resize(e.other + 1, operation::run);
         if (e.kind == lock_order::event::operation) {
             last[e.g] = e.what;
-            if (!is_about_lock(e.what)) happened.operate(e.g, e.object);
-        } else if (e.kind == lock_order::event::wake && !unlocks(last[e.g]) && last[e.g] != operation::condition_wait) {
+            if (!is_about_lock(e.what) && e.object != nullptr) happened.operate(e.g, e.object);
+        } else if (e.kind == lock_order::event::wake && !waits_for_lock(last[e.other])) {
             happened.make_runnable(e.g, e.other);
         }
     }

@@ -27,11 +27,12 @@
 // the edges, and for the order only if they form a cycle.
 //
 // Whether try_lock has succeeded is not logged. It has, if the same green thread unlocks the object
-// before it asks for it again.
+// before it asks for it again, and did not hold it already.
 //
-// Not looked at: semaphores, because any green thread may release one, and the lock that a wait on
-// a condition variable takes again. A lock that another green thread unlocks counts as held until
-// then.
+// Not looked at: semaphores, because any green thread may release one. A lock that another green
+// thread unlocks counts as held until then. A select that finds a channel ready orders nothing, and
+// neither do bytes that are in a socket before they are read: an inversion that they make impossible
+// is reported.
 //
 // Threads: the simulation's M.
 // See:     docs/sim.md#lock-order

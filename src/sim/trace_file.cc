@@ -8,6 +8,7 @@
 #include <ios>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -155,11 +156,12 @@ private:
     }
 
     void step(const step_record& r) {
-        if (r.g != running_) {
+        if (r.g != running_ || r.at_ns != last_at_ns_) {  // nothing runs while the clock moves
             end_running();
             if (r.g != 0) tell(event::begin, running_track, name_of_g(r.g, o_.green_threads[r.g]), nullptr);
             running_ = r.g;
         }
+        last_at_ns_ = r.at_ns;
         if (r.g == 0) {
             tell(event::instant, running_track, "the clock moves to the next timer", &r);
             return;
@@ -168,12 +170,15 @@ private:
         tell(event::begin, track, text_of_operation({r.g, r.what, r.object}, objects_), &r);
         ns_ += step_ns;
         tell(event::end, track, "", nullptr);
+        ended_ns_ = ns_;
     }
 
-    // At ns_, which is where the last step ended.
+    // Where the last step ended.
     void end_running() {
+        const int64_t now = std::exchange(ns_, ended_ns_);
         if (running_ != 0) tell(event::end, running_track, "", nullptr);
         running_ = 0;
+        ns_ = now;
     }
 
     void tell(uint64_t type, uint64_t track, std::string_view name, const step_record* of) {
@@ -207,6 +212,8 @@ private:
     place_finder& places_;
     message trace_;
     int64_t ns_ = 0;
+    int64_t ended_ns_ = 0;
+    int64_t last_at_ns_ = 0;
     uint32_t running_ = 0;
 };
 

@@ -75,6 +75,8 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     wait_result result = wait_result::served;
     if (watch.fired) {
         m.unlock_now();
+        if (simulates()) [[unlikely]]
+            note_unlock(&m);
         state_.unlock_bits(bits);
     } else {
         result = park(watch.me, bits, m, deadline_ns);
@@ -95,6 +97,8 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     }
     me.slot = this;
     m.unlock_now();
+    if (simulates()) [[unlikely]]
+        note_unlock(&m);
     const wait_result result = wait_cancellable(state_, {.me = me,
                                                          .queue = waiters_,
                                                          .bits = bits | waiting,

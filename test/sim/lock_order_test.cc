@@ -252,6 +252,125 @@ TEST(LockOrder, AMessageBetweenTheTwoPreventsIt) {
     });
 }
 
+TEST(LockOrder, AWaitOnAConditionVariableReleasesItsLock) {
+    // The first one holds m and then x, but not both: while it waits, m is free.
+    expect_none([] {
+        mutex m;
+        mutex x;
+        condition_variable ready;
+        bool is_ready = false;
+        wait_group all;
+        all.go([&] {
+            {
+                std::unique_lock held(m);
+                while (!is_ready) ready.wait(held);
+            }
+            const std::lock_guard alone(x);
+        });
+        all.go([&] {
+            const std::lock_guard held(m);
+            is_ready = true;
+            ready.notify_one();
+        });
+        all.go([&] { nest(x, m); });
+        all.wait();
+    });
+}
+
+TEST(LockOrder, AfterAWaitOnAConditionVariableLocksAreNoGate) {
+    expect_inversion([] {
+        mutex m;
+        mutex a;
+        mutex b;
+        condition_variable never;
+        const auto waits = [&] {
+            std::unique_lock held(m);
+            never.wait_for(held, 1ms);
+        };
+        both([&] { waits(), nest(a, b); }, [&] { waits(), nest(b, a); });
+    });
+}
+
+TEST(LockOrder, AWaitOnAConditionVariableLocksAgain) {
+    // It holds x meanwhile, and then wants m: with x inside m that can deadlock.
+    expect_inversion([] {
+        mutex m;
+        mutex x;
+        condition_variable never;
+        both(
+            [&] {
+                std::unique_lock held(m);
+                const std::lock_guard inner(x);
+                never.wait_for(held, 1ms);
+            },
+            [&] { sleep_for(10ms), nest(m, x); });
+    });
+}
+
+TEST(LockOrder, ConditionVariableAnyHasNoOrderOfItsOwn) {
+    expect_none([] {
+        mutex m;
+        condition_variable_any ready;
+        bool is_ready = false;
+        wait_group all;
+        all.go([&] {
+            std::unique_lock held(m);
+            while (!is_ready) ready.wait(held);
+        });
+        {
+            const std::lock_guard held(m);
+            is_ready = true;
+            ready.notify_one();
+        }
+        {
+            const std::lock_guard held(m);
+            ready.notify_one();
+        }
+        all.wait();
+    });
+}
+
+TEST(LockOrder, ATryOnALockThatItHoldsFails) {
+    expect_none([] {
+        mutex m;
+        mutex x;
+        both(
+            [&] {
+                m.lock();
+                EXPECT_FALSE(m.try_lock());
+                m.unlock();
+                const std::lock_guard alone(x);
+            },
+            [&] { nest(x, m); });
+    });
+}
+
+TEST(LockOrder, AJoinThatNeedNotWaitPreventsIt) {
+    expect_none([] {
+        mutex a;
+        mutex b;
+        wait_group one;
+        one.go([&] { nest(a, b); });
+        sleep_for(1ms);
+        one.wait();
+        nest(b, a);
+    });
+}
+
+TEST(LockOrder, AStartPreventsIt) {
+    expect_none([] {
+        mutex a;
+        mutex b;
+        const chan<int> done;
+        nest(a, b);
+        go([&] {
+            nest(b, a);
+            done.send(1);
+        });
+        done.recv();
+    });
+}
+
 TEST(LockOrder, ALockBetweenTheTwoDoesNot) {
     expect_inversion([] {
         mutex a;

@@ -82,9 +82,9 @@ public:
 
     // Blocks until the count is zero.
     void wait(wait_reason reason) noexcept {
+        step(operation::count_wait, this);
         atomic<uint32_t>& word = state_.word();
         if (word.load(acquire) == 0) return;  // A1
-        step(operation::count_wait, this);
         const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
         if (bits >> shift == 0) {
@@ -100,8 +100,8 @@ public:
     [[nodiscard]] wait_result wait_cancellable(wait_reason reason,
                                                int64_t deadline_ns,
                                                atomic<const void*>* worker = nullptr) noexcept {
-        if (state_.word().load(acquire) == 0) return wait_result::served;  // A1
         step(operation::count_wait, this);
+        if (state_.word().load(acquire) == 0) return wait_result::served;  // A1
         const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
         if (is_zero(bits) || deadline_ns <= 0) {

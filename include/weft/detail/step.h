@@ -73,6 +73,9 @@ void take_step(operation what, const void* object) noexcept;
 // No operation on the object follows, so its address may become that of another one.
 void note_end(const void* object) noexcept;
 
+// The caller has unlocked a lock without a step: the lock of a wait on a condition variable.
+void note_unlock(const void* lock) noexcept;
+
 // One instruction and its jump. GCC makes two of the load of an atomic.
 [[nodiscard, gnu::always_inline]] inline bool simulates() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
