@@ -84,7 +84,7 @@ void note_end(const void* object) noexcept {
 }
 
 void note_unlock(const void* lock) noexcept {
-    if (simulation* sim = controlling()) sim->unlocks_within_wait(lock);
+    if (simulation* sim = controlling()) sim->has_done(operation::mutex_unlock, lock);
 }
 
 void requeue(M* m) noexcept {

@@ -56,8 +56,9 @@ public:
     [[nodiscard]] virtual bool replaces(G* g, operation what, const void* object) noexcept = 0;
     // An object ends. Caller: any G of the simulation.
     virtual void object_ends(const void* object) noexcept = 0;
-    // The G that runs has unlocked a lock, without a step, because it is about to wait.
-    virtual void unlocks_within_wait(const void* lock) noexcept = 0;
+    // The G that runs has done that, within a step of something else: unlocked the lock of a
+    // condition variable, or what select() chose.
+    virtual void has_done(operation what, const void* object) noexcept = 0;
     // A number below n, n > 1. Not for the driver.
     [[nodiscard]] virtual uint32_t choose(uint32_t n) noexcept = 0;
     // g's function ended by an exception, which is the current one.

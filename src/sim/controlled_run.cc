@@ -386,10 +386,10 @@ void controlled_run::object_ends(const void* object) noexcept {
     if (keeps_locks_) locks_.end(object);
 }
 
-void controlled_run::unlocks_within_wait(const void* lock) noexcept {
+void controlled_run::has_done(operation what, const void* object) noexcept {
     const uint32_t number = number_of(only_m->g);
-    if (keeps_order_) order_.operate(number, lock);
-    if (keeps_locks_) locks_.operate(number, operation::mutex_unlock, lock, nullptr);
+    if (keeps_order_) order_.operate(number, object);
+    if (keeps_locks_) locks_.operate(number, what, object, nullptr);
 }
 
 void controlled_run::failed(const G* g) noexcept {

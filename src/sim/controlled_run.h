@@ -99,7 +99,7 @@ public:
     weft::detail::G* next() noexcept override;
     bool replaces(weft::detail::G* g, weft::detail::operation what, const void* object) noexcept override;
     void object_ends(const void* object) noexcept override;
-    void unlocks_within_wait(const void* lock) noexcept override;
+    void has_done(weft::detail::operation what, const void* object) noexcept override;
     uint32_t choose(uint32_t n) noexcept override;
     void failed(const weft::detail::G* g) noexcept override;
     void escapes(const char* what) noexcept override;

@@ -30,9 +30,8 @@
 // before it asks for it again, and did not hold it already.
 //
 // Not looked at: semaphores, because any green thread may release one. A lock that another green
-// thread unlocks counts as held until then. A select that finds a channel ready orders nothing, and
-// neither do bytes that are in a socket before they are read: an inversion that they make impossible
-// is reported.
+// thread unlocks counts as held until then. Bytes that are in a socket before they are read order
+// nothing: an inversion that they make impossible is reported.
 //
 // Threads: the simulation's M.
 // See:     docs/sim.md#lock-order

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/random.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
 #include "wait/thread_note.h"
@@ -296,10 +297,7 @@ bool is_confirmed(const select_request& r, std::size_t done) noexcept {
     return c.object == nullptr || c.ops->confirm == nullptr || c.ops->confirm(c);
 }
 
-}  // namespace
-
-std::size_t select_among(select_request& r) {
-    step(operation::select, nullptr);
+std::size_t select_one(select_request& r) {
     for (;;) {
         M* m = current_g_m();
         std::size_t ready = 0;
@@ -311,6 +309,17 @@ std::size_t select_among(select_request& r) {
         done = look_again_and_wait(m, r);
         if (!r.waits_for_files || is_confirmed(r, done)) return done;
     }
+}
+
+}  // namespace
+
+std::size_t select_among(select_request& r) {
+    step(operation::select, nullptr);
+    const std::size_t done = select_one(r);
+    if (simulation* sim = current_simulation(); sim != nullptr && done < r.count && r.cases[done].object != nullptr)
+        [[unlikely]]
+        sim->has_done(operation::select, r.cases[done].object);
+    return done;
 }
 
 }  // namespace weft::detail

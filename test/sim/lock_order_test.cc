@@ -293,18 +293,21 @@ TEST(LockOrder, AfterAWaitOnAConditionVariableLocksAreNoGate) {
 
 TEST(LockOrder, AWaitOnAConditionVariableLocksAgain) {
     // It holds x meanwhile, and then wants m: with x inside m that can deadlock.
-    expect_inversion([] {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
         mutex m;
         mutex x;
         condition_variable never;
-        both(
-            [&] {
-                std::unique_lock held(m);
-                const std::lock_guard inner(x);
-                never.wait_for(held, 1ms);
-            },
-            [&] { sleep_for(10ms), nest(m, x); });
+        wait_group one;
+        one.go([&] {
+            std::unique_lock held(m);
+            const std::lock_guard inner(x);
+            never.wait_for(held, 1ms);
+        });
+        sleep_for(10ms);
+        nest(m, x);
+        one.wait();
     });
+    EXPECT_EQ(r.result, verdict::lock_order) << r.text();
 }
 
 TEST(LockOrder, ConditionVariableAnyHasNoOrderOfItsOwn) {
@@ -368,6 +371,24 @@ TEST(LockOrder, AStartPreventsIt) {
             done.send(1);
         });
         done.recv();
+    });
+}
+
+TEST(LockOrder, ASelectBetweenTheTwoPreventsIt) {
+    expect_none([] {
+        mutex a;
+        mutex b;
+        const chan<int> first(1);
+        both(
+            [&] {
+                nest(a, b);
+                static_cast<void>(select(send_case(first, 1)));
+            },
+            [&] {
+                sleep_for(1ms);
+                first.recv();
+                nest(b, a);
+            });
     });
 }
 

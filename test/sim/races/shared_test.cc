@@ -1,5 +1,7 @@
 // shared_test.cc: races on sim::shared are found, and nothing else is taken for one.
+#include <chrono>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -135,6 +137,51 @@ TEST(Shared, AnEventAndAFutureOrder) {
         future<void> later = async([&] { x = 2; });
         later.get();
         EXPECT_EQ(x, 2);
+    });
+}
+
+TEST(Shared, ASelectThatNeedNotWaitOrders) {
+    expect_no_race([] {
+        sim::shared<int> x(0);
+        const chan<int> done(1);
+        go([&] {
+            x = 1;
+            static_cast<void>(select(send_case(done, 1)));
+        });
+        sleep_for(std::chrono::milliseconds(1));
+        done.recv();
+        EXPECT_EQ(x.load(), 1);
+    });
+}
+
+TEST(Shared, AWaitOnAConditionVariableUnlocks) {
+    expect_no_race([] {
+        sim::shared<int> x(0);
+        mutex m;
+        condition_variable never;
+        wait_group one;
+        one.go([&] {
+            std::unique_lock held(m);
+            x = 1;
+            never.wait_for(held, std::chrono::seconds(1));
+        });
+        sleep_for(std::chrono::milliseconds(1));
+        {
+            const std::lock_guard held(m);
+            x = 2;
+        }
+        one.wait();
+    });
+}
+
+TEST(Shared, AJoinThatNeedNotWaitOrders) {
+    expect_no_race([] {
+        sim::shared<int> x(0);
+        wait_group one;
+        one.go([&] { x = 1; });
+        sleep_for(std::chrono::milliseconds(1));
+        one.wait();
+        x = 2;
     });
 }
 
