@@ -378,15 +378,24 @@ void simulated_disks::make_safe(drive& d, node& n, uint64_t up_to) {
     for (; done < n.changes.size() && n.changes[done].number <= up_to; ++done) apply_to(n.safe_bytes, n.changes[done]);
     n.changes.erase(n.changes.begin(), n.changes.begin() + static_cast<std::ptrdiff_t>(done));
     if (!n.is_directory) return;
-    std::erase_if(d.names, [&](const renaming& r) {
-        const bool concerns = std::ranges::any_of(r.entries, [&](const entry& e) { return e.directory == &n; });
-        if (r.number > up_to || !concerns) return false;
-        for (const entry& e : r.entries) {
+    std::size_t names = 0;
+    for (std::size_t i = 0; i < d.names.size() && d.names[i].number <= up_to; ++i) {
+        const bool concerns =
+            std::ranges::any_of(d.names[i].entries, [&](const entry& e) { return e.directory == &n; });
+        if (concerns) names = i + 1;
+    }
+    make_names_safe(d, names);
+}
+
+// The first ones.
+void simulated_disks::make_names_safe(drive& d, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        for (const entry& e : d.names[i].entries) {
             e.directory->safe_entries.erase(e.name);
             if (e.to != nullptr) e.directory->safe_entries[e.name] = e.to;
         }
-        return true;
-    });
+    }
+    d.names.erase(d.names.begin(), d.names.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 int64_t simulated_disks::read(int fd, const iovec* into, std::size_t count, int64_t offset) {
@@ -522,12 +531,7 @@ std::size_t simulated_disks::lose_contents(const drive& d, node& n, uint32_t way
 std::size_t simulated_disks::lose_names(drive& d) {
     if (d.names.empty()) return 0;
     const std::size_t lost = run_.draw(static_cast<uint32_t>(d.names.size() + 1));
-    for (std::size_t i = 0; i < d.names.size() - lost; ++i) {
-        for (const entry& e : d.names[i].entries) {
-            e.directory->safe_entries.erase(e.name);
-            if (e.to != nullptr) e.directory->safe_entries[e.name] = e.to;
-        }
-    }
+    make_names_safe(d, d.names.size() - lost);
     d.names.clear();
     return lost;
 }
@@ -548,6 +552,7 @@ void simulated_disks::crash(unsigned host) {
         n->bytes = n->safe_bytes;
         n->entries = n->safe_entries;
     }
+    // Only what the root leads to has entries, because the first changes survive.
     for (const auto& n : d.nodes)
         for (const auto& [name, to] : n->entries)
             if (to->links++ == 0) d.used += to->bytes.size();

@@ -6,7 +6,8 @@
 //   contents   of each file: writes and cuts. A sync of the file makes those safe that were made
 //              before it began. A write is a change from its beginning, so a crash may cut it.
 //   names      of the disk: which entries of which directories came or went. A rename is one
-//              change. A sync of a directory makes those safe that concern it.
+//              change. A sync of a directory makes those safe that concern it, and all earlier
+//              ones.
 //
 // A crash lets the schedule choose what survives of the changes that are not safe:
 //
@@ -23,6 +24,7 @@
 // Invariants:
 //   - A node lives until the schedule ends, because changes refer to it.
 //   - What is safe plus all changes, in order, is what programs see.
+//   - The names that are safe are those that programs saw at some time.
 //   - A file that was opened before a crash fails with EIO afterwards.
 //
 // Threads: the simulation's M. See: docs/sim.md#files, src/sched/simulated_files.h
@@ -164,6 +166,7 @@ private:
     [[nodiscard]] static uint64_t room_of(const drive& d) noexcept;
     static void apply_to(std::string& bytes, const change& c);
     void make_safe(drive& d, node& n, uint64_t up_to);
+    static void make_names_safe(drive& d, std::size_t count);
     [[nodiscard]] std::size_t lose_contents(const drive& d, node& n, uint32_t way);
     [[nodiscard]] std::size_t lose_names(drive& d);
     void describe(const node& n, weft::detail::os::file_status& s) const;

@@ -274,8 +274,12 @@ TEST(SimulatedDisk, BadOptionsAreRefused) {
 
 // ---- What a crash leaves. Each test also says that all of the outcomes occur.
 
-// What is in /a after a crash, in all schedules.
-std::set<std::string> after_crash(const sim::disk_options& how, std::function<void()> f) {
+std::string content_of_a() { return fs::exists("/a") ? fs::read_file("/a") : "no file"; }
+
+// What `look` sees after a crash, in all schedules.
+std::set<std::string> after_crash(const sim::disk_options& how,
+                                  std::function<void()> f,
+                                  std::function<std::string()> look = content_of_a) {
     std::set<std::string> seen;
     const sim::report r = sim::explore({.schedules = 2000}, [&] {
         const sim::network net;
@@ -287,7 +291,7 @@ std::set<std::string> after_crash(const sim::disk_options& how, std::function<vo
         h.restart();
         event done;
         h.go([&] {
-            seen.insert(fs::exists("/a") ? fs::read_file("/a") : "no file");
+            seen.insert(look());
             done.set();
         });
         done.wait();
@@ -331,6 +335,76 @@ TEST(SimulatedCrash, NamesAreLost) {
                               f.sync();
                           }),
               (outcomes{"x", "no file"}));
+}
+
+// Which of these names there are.
+std::string names_left() {
+    std::string all;
+    for (const char* name : {"/tmp/x", "/d/x", "/x", "/d"})
+        if (fs::exists(name)) all += name + " "s;
+    return all;
+}
+
+TEST(SimulatedCrash, ASyncOfADirectoryKeepsTheOrderOfNames) {
+    EXPECT_EQ(after_crash(
+                  {.splits = false},
+                  [] {
+                      fs::write_file("/tmp/x", "");
+                      fs::rename("/tmp/x", "/x");
+                      sync_root();
+                  },
+                  names_left),
+              outcomes{"/x "});
+    EXPECT_EQ(after_crash(
+                  {.splits = false},
+                  [] {
+                      fs::write_file("/tmp/x", "");
+                      fs::rename("/tmp/x", "/x");
+                      sync_root();
+                      fs::file("/tmp").sync();
+                  },
+                  names_left),
+              outcomes{"/x "});
+    EXPECT_EQ(after_crash(
+                  {.splits = false},
+                  [] {
+                      fs::mkdir("/d");
+                      fs::write_file("/tmp/x", "");
+                      fs::rename("/tmp/x", "/d/x");
+                      fs::rename("/d/x", "/x");
+                      sync_root();
+                  },
+                  names_left),
+              outcomes{"/x /d "});
+}
+
+TEST(SimulatedCrash, ASyncOfADirectoryLeavesOutLaterNames) {
+    EXPECT_EQ(after_crash(
+                  {.splits = false},
+                  [] {
+                      fs::mkdir("/d");
+                      fs::write_file("/tmp/x", "");
+                      sync_root();
+                  },
+                  names_left),
+              (outcomes{"/d ", "/tmp/x /d "}));
+}
+
+TEST(SimulatedCrash, WhatNoNameLeadsToUsesNoSpace) {
+    EXPECT_EQ(after_crash(
+                  {.capacity = 10, .splits = false},
+                  [] {
+                      fs::mkdir("/d");
+                      fs::file f("/d/a", {.mode = access::write, .create = true});
+                      f.write_all("0123456789");
+                      f.sync();
+                      fs::file("/d").sync();
+                  },
+                  [] {
+                      const uint64_t used = sim::disk(sim::network().here()).used();
+                      return (fs::exists("/d/a") ? "a " : "none ") + std::to_string(used);
+                  }),
+              outcomes{"a 10"});
 }
 
 TEST(SimulatedCrash, ARenameIsAtomic) {
