@@ -124,7 +124,9 @@ int simulated_disks::begin(int fd, open_file*& f, const char* verb) {
     return f->boot == of(f->host).boots ? 0 : -EIO;  // opened before a crash
 }
 
+// All rules count the call, also if another one makes it fail.
 int simulated_disks::failure_of(unsigned host, file_call what) {
+    int error = 0;
     for (failing_call& f : of(host).failing) {
         if (f.what != what || f.left.times == 0) continue;
         if (f.left.after != 0) {
@@ -132,10 +134,10 @@ int simulated_disks::failure_of(unsigned host, file_call what) {
             continue;
         }
         --f.left.times;
-        run_.note("this fails: " + std::generic_category().message(f.error));
-        return -f.error;
+        error = f.error;
     }
-    return 0;
+    if (error != 0) run_.note("this fails: " + std::generic_category().message(error));
+    return -error;
 }
 
 // For the disk. Returns 0, or -ECANCELED: the caller's host has crashed.

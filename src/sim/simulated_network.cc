@@ -101,8 +101,10 @@ void simulated_network::fail(unsigned host, socket_call what, int error, const c
     failing_.push_back({host, kind_of(what), error, which});
 }
 
+// All rules count the call, also if another one makes it fail; as for calls of the system.
 int simulated_network::failure_of(unsigned host, socket_call what) {
     const weft::detail::os::failure kind = kind_of(what);
+    int error = 0;
     for (failing_call& f : failing_) {
         if ((f.host && *f.host != host) || f.what != kind || f.left.times == 0) continue;
         if (f.left.after != 0) {
@@ -110,11 +112,12 @@ int simulated_network::failure_of(unsigned host, socket_call what) {
             continue;
         }
         --f.left.times;
-        run_.note(computers.name(host) + ": " + weft::detail::os::name_of(kind).name +
-                  " fails: " + std::generic_category().message(f.error));
-        return f.error;
+        error = f.error;
     }
-    return 0;
+    if (error != 0)
+        run_.note(computers.name(host) + ": " + weft::detail::os::name_of(kind).name +
+                  " fails: " + std::generic_category().message(error));
+    return error;
 }
 
 int64_t simulated_network::now_ns() const noexcept { return run_.now_ns; }

@@ -250,6 +250,18 @@ TEST(SimulatedDisk, CallsFailOnRequest) {
     });
 }
 
+TEST(SimulatedDisk, RulesCountTheSameCalls) {
+    disk_passes([] {
+        const sim::disk d(sim::network().local());
+        fs::file f("/a", {.mode = access::read_write, .create = true});
+        d.fail(file_call::sync, std::errc::io_error);
+        d.fail(file_call::sync, std::errc::no_space_on_device, {.after = 1});
+        fails_with(std::errc::io_error, [&](auto& ec) { f.sync(ec); });
+        fails_with(std::errc::no_space_on_device, [&](auto& ec) { f.sync(ec); });
+        f.sync();
+    });
+}
+
 TEST(SimulatedDisk, BadOptionsAreRefused) {
     disk_passes(
         [] {

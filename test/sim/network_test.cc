@@ -387,6 +387,22 @@ TEST(SimulatedNetwork, CallsFailAsWanted) {
     });
 }
 
+TEST(SimulatedNetwork, RulesCountTheSameCalls) {
+    passes([] {
+        const sim::host here = sim::network().local();
+        net::udp_socket from(endpoint::loopback(0));
+        here.fail(sim::socket_call::send, std::errc::connection_reset);
+        here.fail(sim::socket_call::send, std::errc::network_unreachable, {.after = 1});
+        std::error_code ec;
+        from.send_to({"a", 1}, endpoint::loopback(53), ec);
+        check(ec == std::errc::connection_reset, "the first call");
+        from.send_to({"b", 1}, endpoint::loopback(53), ec);
+        check(ec == std::errc::network_unreachable, "the second call");
+        from.send_to({"c", 1}, endpoint::loopback(53), ec);
+        check(!ec, "the third call");
+    });
+}
+
 TEST(SimulatedNetwork, DatagramsAreLostDoubledAndOvertaken) {
     std::set<std::string> orders;
     passes_in_time(
