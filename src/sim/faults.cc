@@ -9,6 +9,7 @@
 #include <weft/time.h>
 
 #include "sched/random.h"
+#include "sim/controlled_run.h"
 
 namespace weft::sim {
 
@@ -27,14 +28,17 @@ bool needs_two_hosts(fault_kind what) noexcept {
     return what == fault_kind::partition || what == fault_kind::partition_one_way;
 }
 
-void do_disk_fault(const disk& d, fault_kind what) {
+void do_disk_fault(const host& h, fault_kind what) {
+    const disk d(h);
     disk_options how = d.options();
     if (what == fault_kind::disk_full) how.is_full = true;
     if (what == fault_kind::disk_room) how.is_full = false;
     if (what == fault_kind::disk_sync_lies) how.sync_lies = true;
     if (what == fault_kind::disk_sync_honest) how.sync_lies = false;
-    if (what == fault_kind::disk_sync_fails) d.fail(file_call::sync, std::errc::io_error);
     d.set(how);
+    if (what != fault_kind::disk_sync_fails && what != fault_kind::disk_sync_honest) return;
+    simulated_network& net = controlled_run::of_caller()->network();
+    net.disks().fail_next_sync(*net.computers.find(h.name()), what == fault_kind::disk_sync_fails);
 }
 
 void do_fault(const network& net, const fault& f, const std::function<void(host)>& restarted) {
@@ -59,7 +63,7 @@ void do_fault(const network& net, const fault& f, const std::function<void(host)
             set_wall_clock(net.find(f.host), f.by);
             break;
         default:
-            do_disk_fault(disk(net.find(f.host)), f.what);
+            do_disk_fault(net.find(f.host), f.what);
     }
 }
 
@@ -125,6 +129,8 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
             add({moment(end), fault_kind::restart, f.host, {}});
         } else if (f.what == fault_kind::disk_full) {
             add({moment(end), fault_kind::disk_room, f.host, {}});
+        } else if (f.what == fault_kind::disk_sync_fails) {
+            add({moment(end), fault_kind::disk_sync_honest, f.host, {}});
         } else if (f.what == fault_kind::clock_step) {
             f.by =
                 std::chrono::milliseconds(one_of(clock_steps_ms + 1)) - std::chrono::milliseconds(clock_steps_ms / 2);

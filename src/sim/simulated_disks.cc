@@ -88,6 +88,8 @@ void simulated_disks::fail(unsigned host, file_call what, int error, const call_
     of(host).failing.push_back({what, error, which});
 }
 
+void simulated_disks::fail_next_sync(unsigned host, bool fails) { of(host).next_sync_fails = fails; }
+
 void simulated_disks::use_real(unsigned host, std::string_view directory) {
     while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
     of(host).real.emplace_back(directory);
@@ -136,6 +138,7 @@ int simulated_disks::failure_of(unsigned host, file_call what) {
         --f.left.times;
         error = f.error;
     }
+    if (what == file_call::sync && std::exchange(of(host).next_sync_fails, false)) error = EIO;
     if (error != 0) run_.note("this fails: " + std::generic_category().message(error));
     return -error;
 }

@@ -60,6 +60,8 @@ public:
     void set(unsigned host, const disk_options& how);
     [[nodiscard]] const disk_options& options(unsigned host);
     void fail(unsigned host, file_call what, int error, const call_failures& which);
+    // EIO, of one sync; also takes that back.
+    void fail_next_sync(unsigned host, bool fails);
     void use_real(unsigned host, std::string_view directory);
     [[nodiscard]] uint64_t used(unsigned host);
 
@@ -129,6 +131,7 @@ private:
         std::vector<renaming> names;               // changes
         std::vector<failing_call> failing;
         std::vector<std::string> real;
+        bool next_sync_fails = false;  // by a plan of faults
         uint64_t used = 0;
         unsigned boots = 0;
     };
