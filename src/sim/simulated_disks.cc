@@ -198,6 +198,11 @@ void simulated_disks::change_names(drive& d, std::vector<entry> entries) {
 }
 
 int simulated_disks::open_at(unsigned host, const place& p, const os::open_flags& how, uint32_t permissions) {
+    if (free_.empty()) {
+        if (open_.size() == static_cast<std::size_t>(most_)) return -EMFILE;
+        free_.push_back(static_cast<int>(open_.size()));
+        open_.push_back(std::make_unique<open_file>());
+    }
     drive& d = of(host);
     node* n = p.at;
     if (n == nullptr) {
@@ -211,11 +216,6 @@ int simulated_disks::open_at(unsigned host, const place& p, const os::open_flags
         return -EISDIR;
     }
     if (how.truncate && !n->bytes.empty()) apply(d, *n, true, 0, {});
-    if (free_.empty()) {
-        if (open_.size() == static_cast<std::size_t>(most_)) return -EMFILE;
-        free_.push_back(static_cast<int>(open_.size()));
-        open_.push_back(std::make_unique<open_file>());
-    }
     const int i = free_.back();
     free_.pop_back();
     *open_[static_cast<std::size_t>(i)] = {.host = host,

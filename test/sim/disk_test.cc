@@ -262,6 +262,28 @@ TEST(SimulatedDisk, RulesCountTheSameCalls) {
     });
 }
 
+TEST(SimulatedDisk, AnOpenThatFindsNoNumberChangesNothing) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        fs::write_file("/a", "x");
+        std::vector<fs::file> all;
+        std::error_code ec;
+        while (!ec) {
+            all.emplace_back("/a", fs::open_options{}, ec);
+            check(all.size() < 1'000'000, "there is no limit");
+        }
+        check(ec == std::errc::too_many_files_open, "another error");
+        fails_with(std::errc::too_many_files_open,
+                   [](auto& e) { fs::file("/b", {.mode = access::write, .create = true}, e); });
+        check(!fs::exists("/b"), "a file was created");
+        fails_with(std::errc::too_many_files_open,
+                   [](auto& e) { fs::file("/a", {.mode = access::write, .truncate = true}, e); });
+        check(fs::stat("/a").size == 1, "a file was cut");
+        all.clear();
+        check(fs::read_file("/a") == "x", "a number is free again");
+    });
+    EXPECT_EQ(r.result, verdict::passed) << r.text();
+}
+
 TEST(SimulatedDisk, BadOptionsAreRefused) {
     disk_passes(
         [] {
