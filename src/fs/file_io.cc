@@ -19,7 +19,7 @@ namespace weft::detail {
 namespace {
 
 io_result result_of(ssize_t moved) noexcept {
-    if (moved == -ECANCELED) [[unlikely]]  // only in a simulation
+    if (moved == -host_crashed) [[unlikely]]  // only in a simulation
         return {-1, 0, io_result::how::cancelled};
     if (moved < 0) return {-1, static_cast<int>(-moved), io_result::how::failed};
     return {moved, 0, io_result::how::done};

@@ -1,12 +1,13 @@
 // report.h: describes a failed file operation: which file, why, and the remedy.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <system_error>
 
 #include <weft/error.h>
+
+#include "sched/simulated_files.h"
 
 namespace weft::fs::detail {
 
@@ -18,10 +19,9 @@ inline void throw_if(const std::error_code& ec, const char* what, const std::str
     if (ec) throw_failed(ec, what, path);
 }
 
-// result: of a system call, or minus errno's value. -ECANCELED: only in a simulation, after a crash
-// of the caller's host.
+// result: of a call on files, or minus errno's value.
 inline void set_result(std::error_code& ec, int64_t result) noexcept {
-    if (result == -ECANCELED) [[unlikely]]
+    if (result == -weft::detail::host_crashed) [[unlikely]]  // only in a simulation
         ec = errc::cancelled;
     else
         ec = result < 0 ? std::error_code(static_cast<int>(-result), std::generic_category()) : std::error_code();

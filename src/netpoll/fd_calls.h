@@ -75,6 +75,7 @@ template <typename F>
         iovec part{bytes, std::min(count, sizeof(bytes))};
         const int64_t got = is_simulated_fd(file) ? simulated_files_of(file)->read(file, &part, 1, offset)
                                                   : os::file_read(file, &part, 1, offset);
+        if (got == -host_crashed) return -ECONNABORTED;  // as a socket
         if (got <= 0) return got;
         part.iov_len = static_cast<std::size_t>(got);
         const int64_t sent = all.send(socket, &part, 1);

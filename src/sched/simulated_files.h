@@ -20,8 +20,12 @@
 
 namespace weft::detail {
 
-// Parameters and results are those in os/file_calls.h, but the calls may park the caller.
-// -ECANCELED: the host of the caller has crashed.
+// In place of an error: the host of the caller has crashed. No system has an error of that number;
+// ECANCELED may come from a file system.
+inline constexpr int host_crashed = 1 << 20;
+
+// Parameters and results are those in os/file_calls.h, but the calls may park the caller. They may
+// also return -host_crashed.
 class simulated_files {
 public:
     simulated_files() = default;

@@ -23,6 +23,8 @@ namespace {
 
 namespace os = weft::detail::os;
 
+using weft::detail::host_crashed;
+
 constexpr uint32_t disk_jitter_steps = 8;
 constexpr uint32_t short_write_once_in = 16;
 constexpr uint32_t short_write_places = 1'000'000;
@@ -111,7 +113,7 @@ bool simulated_disks::is_real(std::string_view path) const {
 int simulated_disks::begin(unsigned& host, const char* verb, std::string_view path) {
     weft::detail::take_step(weft::detail::operation::checkpoint, nullptr);
     host = run_.host_of_caller();
-    if (run_.caller_has_crashed()) return -ECANCELED;
+    if (run_.caller_has_crashed()) return -host_crashed;
     if (run_.keeps_steps()) run_.note("" + run_.network().computers.name(host) + " " + verb + " " + std::string(path));
     return 0;
 }
@@ -143,13 +145,13 @@ int simulated_disks::failure_of(unsigned host, file_call what) {
     return -error;
 }
 
-// For the disk. Returns 0, or -ECANCELED: the caller's host has crashed.
+// For the disk. Returns 0, or -host_crashed: the caller's host has crashed.
 int simulated_disks::wait(unsigned host) {
     const disk_options& how = of(host).options;
     std::chrono::nanoseconds time = how.latency;
     if (how.jitter.count() != 0) time += how.jitter * run_.draw(disk_jitter_steps) / (disk_jitter_steps - 1);
     if (time.count() > 0) weft::shield([&] { weft::sleep_for(time); });
-    return run_.caller_has_crashed() ? -ECANCELED : 0;
+    return run_.caller_has_crashed() ? -host_crashed : 0;
 }
 
 // ---- Names.

@@ -262,6 +262,24 @@ TEST(SimulatedDisk, RulesCountTheSameCalls) {
     });
 }
 
+TEST(SimulatedDisk, ACallFailsWithECANCELED) {
+    disk_passes([] {
+        const sim::disk d(sim::network().local());
+        fs::file f("/a", {.mode = access::read_write, .create = true});
+        // Not weft::errc::cancelled, which compares equal to it.
+        const auto is_the_systems = [](const std::error_code& ec) {
+            return ec == std::errc::operation_canceled && ec.category() == std::generic_category();
+        };
+        std::error_code ec;
+        d.fail(file_call::write, std::errc::operation_canceled);
+        f.write_all("x", ec);
+        check(is_the_systems(ec), "a write");
+        d.fail(file_call::sync, std::errc::operation_canceled);
+        f.sync(ec);
+        check(is_the_systems(ec), "a sync");
+    });
+}
+
 TEST(SimulatedDisk, AnOpenThatFindsNoNumberChangesNothing) {
     const sim::report r = sim::explore({.schedules = 1}, [] {
         fs::write_file("/a", "x");
