@@ -73,8 +73,10 @@ template <typename F>
     return simulated_step(socket, operation::socket_send, [&](simulated_fds& all) -> int64_t {
         char bytes[16 * 1024];
         iovec part{bytes, std::min(count, sizeof(bytes))};
-        const int64_t got = is_simulated_fd(file) ? simulated_files_of(file)->read(file, &part, 1, offset)
-                                                  : os::file_read(file, &part, 1, offset);
+        simulated_files* files = is_simulated_fd(file) ? simulated_files_of(file) : nullptr;
+        if (files == nullptr && is_simulated_fd(file)) return -EBADF;
+        const int64_t got =
+            files != nullptr ? files->read(file, &part, 1, offset) : os::file_read(file, &part, 1, offset);
         if (got == -host_crashed) return -ECONNABORTED;  // as a socket
         if (got <= 0) return got;
         part.iov_len = static_cast<std::size_t>(got);

@@ -14,11 +14,14 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <weft/fs.h>
+#include <weft/net/endpoint.h>
+#include <weft/net/tcp.h>
 #include <weft/sim/disk.h>
 #include <weft/sim/faults.h>
 #include <weft/sim/network.h>
@@ -298,6 +301,24 @@ TEST(SimulatedDisk, AnOpenThatFindsNoNumberChangesNothing) {
         check(fs::stat("/a").size == 1, "a file was cut");
         all.clear();
         check(fs::read_file("/a") == "x", "a number is free again");
+    });
+    EXPECT_EQ(r.result, verdict::passed) << r.text();
+}
+
+TEST(SimulatedDisk, AFileOfAnEndedSimulationIsNotSent) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        fs::file kept;
+        sim::report other;
+        std::thread([&] {
+            other = sim::explore({.schedules = 1}, [&] {
+                fs::write_file("/a", "x");
+                kept = fs::file("/a");
+            });
+        }).join();
+        net::tcp_listener l(net::endpoint::loopback(0));
+        net::tcp_stream c = net::tcp_stream::connect(l.local_endpoint());
+        fails_with(std::errc::bad_file_descriptor,
+                   [&](auto& ec) { static_cast<void>(c.sendfile(kept.native_handle(), 0, 1, ec)); });
     });
     EXPECT_EQ(r.result, verdict::passed) << r.text();
 }
