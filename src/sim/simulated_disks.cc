@@ -45,7 +45,7 @@ std::string counted(std::size_t n, const char* what) { return std::to_string(n) 
 
 simulated_disks::simulated_disks(controlled_run& run, int first, int most) : run_(run), first_(first), most_(most) {}
 
-simulated_disks::~simulated_disks() {
+void simulated_disks::forget_descriptors() noexcept {
     if (!open_.empty()) weft::detail::poll_desc::forget_simulated(first_, static_cast<int>(open_.size()));
 }
 

@@ -50,7 +50,9 @@ class simulated_disks final : public weft::detail::simulated_files {
 public:
     // Open files get the numbers from first on, at most `most`.
     simulated_disks(controlled_run& run, int first, int most);
-    ~simulated_disks() override;
+
+    // Before the numbers become those of another simulation.
+    void forget_descriptors() noexcept;
 
     // A schedule begins.
     void clear();

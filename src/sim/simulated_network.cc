@@ -64,8 +64,9 @@ simulated_network::simulated_network(controlled_run& run)
 
 simulated_network::~simulated_network() {
     if (!has_numbers()) return;
-    weft::detail::remove_simulated_fds(first_);
     if (!socks_.empty()) poll_desc::forget_simulated(first_, static_cast<int>(socks_.size()));
+    disks_.forget_descriptors();
+    weft::detail::remove_simulated_fds(first_);  // last: from then on another simulation may get them
 }
 
 void simulated_network::clear() {
