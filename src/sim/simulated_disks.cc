@@ -39,6 +39,13 @@ std::string gathered(const iovec* from, std::size_t count) {
     return bytes;
 }
 
+// Of a directory that the path does not call by its name, as on Linux.
+int error_of_removal(std::string_view path) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    if (path.empty()) return -EBUSY;
+    return path.ends_with("..") ? -ENOTEMPTY : -EINVAL;
+}
+
 std::string counted(std::size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 }  // namespace
@@ -165,11 +172,15 @@ simulated_disks::place simulated_disks::find(drive& d, std::string_view path) co
         const std::string_view name = path.substr(0, end);
         p.must_be_directory = end != path.size();
         path.remove_prefix(std::min(end + 1, path.size()));
-        if (name.empty() || name == ".") continue;
+        if (name.empty()) continue;
         if (p.at == nullptr) return {.error = -ENOENT};
         if (!p.at->is_directory) return {.error = -ENOTDIR};
         if (name.size() > 255) return {.error = -ENAMETOOLONG};
         if (p.at != above.back()) above.push_back(p.at);
+        if (name == ".") {
+            p = {.directory = above.back(), .at = above.back(), .must_be_directory = true};
+            continue;
+        }
         if (name == "..") {
             if (above.size() > 1) above.pop_back();
             p = {.directory = above.back(), .at = above.back(), .must_be_directory = true};
@@ -189,12 +200,12 @@ void simulated_disks::change_names(drive& d, std::vector<entry> entries) {
         e.directory->modified_ns = run_.now_ns;
         if (const auto old = e.directory->entries.find(e.name); old != e.directory->entries.end()) {
             node& before = *old->second;
-            if (--before.links == 0) d.used -= before.bytes.size();
+            if (--before.links == 0 && before.opened == 0) d.used -= before.bytes.size();
             e.directory->entries.erase(old);
         }
         if (e.to == nullptr) continue;
         e.directory->entries[e.name] = e.to;
-        if (e.to->links++ == 0) d.used += e.to->bytes.size();
+        if (e.to->links++ == 0 && e.to->opened == 0) d.used += e.to->bytes.size();
     }
     d.names.push_back({++changes_, std::move(entries)});
 }
@@ -220,6 +231,7 @@ int simulated_disks::open_at(unsigned host, const place& p, const os::open_flags
     if (how.truncate && !n->bytes.empty()) apply(d, *n, true, 0, {});
     const int i = free_.back();
     free_.pop_back();
+    ++n->opened;
     *open_[static_cast<std::size_t>(i)] = {.host = host,
                                            .boot = d.boots,
                                            .of = n,
@@ -244,8 +256,11 @@ int simulated_disks::open(const char* path, const os::open_flags& how, uint32_t 
 int simulated_disks::close(int fd) noexcept {
     const auto i = static_cast<std::size_t>(fd - first_);
     if (i >= open_.size() || open_[i]->of == nullptr) return -EBADF;
-    *open_[i] = open_file{};
+    const open_file f = std::exchange(*open_[i], {});
     free_.push_back(static_cast<int>(i));
+    drive& d = *drives_[f.host];
+    const bool is_last = f.boot == d.boots && --f.of->opened == 0;
+    if (is_last && f.of->links == 0) d.used -= f.of->bytes.size();
     return 0;
 }
 
@@ -319,7 +334,7 @@ int simulated_disks::remove_directory(const char* path) {
     if (p.error != 0) return p.error;
     if (p.at == nullptr) return -ENOENT;
     if (!p.at->is_directory) return -ENOTDIR;
-    if (p.name.empty()) return -EBUSY;
+    if (p.name.empty()) return error_of_removal(path);
     if (!p.at->entries.empty()) return -ENOTEMPTY;
     if (const int error = failure_of(host, file_call::unlink); error != 0) return error;
     change_names(of(host), {{p.directory, p.name, nullptr}});
@@ -369,7 +384,7 @@ void simulated_disks::apply(drive& d, node& n, bool cuts, uint64_t at, std::stri
     const std::size_t before = n.bytes.size();
     n.changes.push_back({++changes_, cuts, at, std::move(bytes)});
     apply_to(n.bytes, n.changes.back());
-    if (n.links != 0) d.used += n.bytes.size() - before;  // modulo 2^64, if it shrinks
+    if (n.links + n.opened != 0) d.used += n.bytes.size() - before;  // modulo 2^64, if it shrinks
     n.modified_ns = run_.now_ns;
 }
 
@@ -555,7 +570,7 @@ void simulated_disks::crash(unsigned host) {
     const std::size_t names = lose_names(d);
     d.used = 0;
     for (const auto& n : d.nodes) {
-        n->links = 0;
+        n->links = n->opened = 0;
         n->bytes = n->safe_bytes;
         n->entries = n->safe_entries;
     }

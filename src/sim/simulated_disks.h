@@ -102,7 +102,8 @@ private:
         bool is_directory = false;
         uint32_t permissions = 0;
         int64_t modified_ns = 0;
-        uint64_t links = 0;  // names that lead to it; a directory has one
+        uint64_t links = 0;   // names that lead to it; a directory has one
+        uint64_t opened = 0;  // open files, without those from before a crash; they need the space, too
         std::string bytes{};
         std::map<std::string, node*> entries{};
         std::string safe_bytes{};

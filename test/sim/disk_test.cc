@@ -122,6 +122,13 @@ TEST(SimulatedDisk, HasDirectories) {
             fs::file("/d/e/f", {.mode = access::write, .create = true, .exclusive = true}, ec);
         });
         fails_with(std::errc::bad_file_descriptor, [](auto& ec) { fs::file("/d/e/f").write_all("x", ec); });
+        fails_with(std::errc::invalid_argument, [](auto& ec) { fs::rmdir("/d/.", ec); });
+        fails_with(std::errc::directory_not_empty, [](auto& ec) { fs::rmdir("/d/e/..", ec); });
+        fails_with(std::errc::device_or_resource_busy, [](auto& ec) { fs::rmdir("/", ec); });
+        fails_with(std::errc::device_or_resource_busy, [](auto& ec) { fs::rename("/d/.", "/x", ec); });
+        fails_with(std::errc::not_a_directory, [](auto& ec) { fs::file("/d/e/f/.", {}, ec); });
+        fails_with(std::errc::no_such_file_or_directory, [](auto& ec) { fs::mkdir("/x/.", 0777, ec); });
+        check(fs::exists("/d/./e/."), "a path with dots");
         fs::file open("/d/e/f");
         fs::unlink("/d/e/f");
         check(open.size() == 2, "an open file outlives its name");
@@ -220,6 +227,15 @@ TEST(SimulatedDisk, IsFull) {
         check(d.used() == 0, "a removed file needs no space");
         fs::write_file("/b", "0123456789");
         check(d.used() == 10, "what is used");
+        fs::file open("/b", {.mode = access::write});
+        fs::file also_open("/b");
+        fs::unlink("/b");
+        fails_with(std::errc::no_space_on_device, [](auto& ec) { fs::write_file("/c", "x", ec); });
+        open.truncate(4);
+        open.close();
+        check(d.used() == 4, "a removed file needs its space while it is open");
+        also_open.close();
+        check(d.used() == 0, "a removed file that is closed needs no space");
     });
 }
 
@@ -478,6 +494,21 @@ TEST(SimulatedCrash, WhatNoNameLeadsToUsesNoSpace) {
                       return (fs::exists("/d/a") ? "a " : "none ") + std::to_string(used);
                   }),
               outcomes{"a 10"});
+}
+
+TEST(SimulatedCrash, AnOpenFileWithoutANameIsGone) {
+    EXPECT_EQ(after_crash(
+                  {.splits = false},
+                  [] {
+                      fs::file f("/a", {.mode = access::write, .create = true});
+                      f.write_all("x");
+                      f.sync();
+                      fs::unlink("/a");
+                      sync_root();
+                      sleep_for(10s);
+                  },
+                  [] { return std::to_string(sim::disk(sim::network().here()).used()); }),
+              outcomes{"0"});
 }
 
 TEST(SimulatedCrash, ARenameIsAtomic) {
