@@ -1,8 +1,8 @@
 // disk.h: the disks of a simulation: what they keep, and how they fail.
 //
-// In a simulation, weft::fs never reaches the system's files. Each host has a disk in memory, with
-// the directories "/" and "/tmp", which nothing slows and nothing breaks, until the test says
-// otherwise:
+// In a simulation, weft::fs does not reach the system's files, except by use_real(). Each host has
+// a disk in memory, with the directories "/" and "/tmp", which nothing slows and nothing breaks,
+// until the test says otherwise:
 //
 //     weft::sim::disk d(server);
 //     d.set({.latency = 1ms, .capacity = 1'000'000});
@@ -26,11 +26,13 @@
 namespace weft::sim {
 
 struct disk_options {
-    /// Of each call that reads, writes or syncs a file, or changes a directory.
+    /// Of each call that reads, writes, cuts or syncs a file, that renames or removes, or that
+    /// makes a directory. An open takes none, also if it creates a file.
     std::chrono::nanoseconds latency{0};
     /// At most so much is added.
     std::chrono::nanoseconds jitter{0};
-    /// In bytes, of the contents of all files. More is std::errc::no_space_on_device. 0: no limit.
+    /// In bytes, of the contents of all files; a removed one counts while it is open. More is
+    /// std::errc::no_space_on_device. 0: no limit.
     uint64_t capacity = 0;
     /// Whether no write finds space, whatever the capacity.
     bool is_full = false;
@@ -57,11 +59,13 @@ public:
     [[nodiscard]] disk_options options() const;
 
     /// Makes calls of that kind on the host fail with the error. Only calls count that would
-    /// succeed. A failed write writes nothing, and a failed sync makes nothing safe.
+    /// succeed; all rules count such a call, also if another one makes it fail. A failed write
+    /// writes nothing, and a failed sync makes nothing safe.
     void fail(file_call what, std::errc error, const call_failures& which = {}) const;
 
     /// Lets the system do what the host's programs do in that directory, and below. Absolute paths
-    /// only; throws std::invalid_argument for another one. It is not undone by the next schedule.
+    /// only; throws std::invalid_argument for another one. The next schedule begins without it, but
+    /// with what programs have changed in the directory.
     void use_real(std::string_view directory) const;
 
     /// In bytes, of the contents of all files.

@@ -26,9 +26,9 @@ enum class fault_kind : uint8_t {
     restart,
     disk_full,         ///< of host: no write that needs space succeeds
     disk_room,         ///< the end of disk_full
-    disk_sync_fails,   ///< the next sync on host is EIO
+    disk_sync_fails,   ///< the next sync on host is EIO, unless disk_sync_honest comes first
     disk_sync_lies,    ///< on host
-    disk_sync_honest,  ///< the end of disk_sync_lies
+    disk_sync_honest,  ///< the end of disk_sync_lies and disk_sync_fails
     clock_step,        ///< the wall clock of host differs by fault::by from now on
 };
 
