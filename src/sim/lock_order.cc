@@ -204,8 +204,8 @@ private:
     uint64_t tried_ = 0;
 };
 
-// Notes when each edge was made. A lock orders nothing here: the next schedule may turn it round. So
-// what makes a waiter of a lock runnable is left out.
+// Notes when each edge was made. A lock orders nothing here: the next schedule may turn it round.
+// So what makes a waiter of a lock runnable is left out.
 void note_order(const std::vector<lock_order::entry>& log, wait_edges& edges) {
     order happened;
     std::vector<operation> last;  // by green thread
