@@ -108,6 +108,18 @@ void add_name(wanted& w, std::string_view name) {
     }
 }
 
+// Whether the server redirects to another spelling of the path.
+bool is_unclean(std::string_view target) {
+    if (target.starts_with("http")) target.remove_prefix("http://example.com"sv.size());
+    for (std::size_t begin = 1; begin <= target.size();) {
+        const std::size_t end = std::min(target.find('/', begin), target.size());
+        const std::string_view segment = target.substr(begin, end - begin);
+        if (segment == "." || segment == "%2e" || (segment.empty() && end != target.size())) return true;
+        begin = end + 1;
+    }
+    return false;
+}
+
 std::string make_target(choices& c, wanted& w) {
     constexpr auto names = std::to_array<std::string_view>(
         {"a.txt", "sub",  "index.html", "b c.json", "empty",       "large",     "nowhere",
@@ -133,6 +145,7 @@ std::string make_target(choices& c, wanted& w) {
         target += '/';
         if (w.path_status == 0) w.is_folder = true;
     }
+    if (is_unclean(target) && w.path_status != 400) w.path_status = 308;
     return target + (c.below(4) == 3 ? "?x=../%zz" : "");
 }
 
