@@ -49,12 +49,13 @@ void client_watch::arm() {
 void client_watch::on_timer() {
     {
         const std::lock_guard<weft::mutex> locked(lock_);
-        if (running_ == nullptr || is_gone_) {
+        const bool has_body = has_body_.load(std::memory_order_acquire);            // A1
+        if (running_ == nullptr || is_gone_ || (!has_body && !pending_.empty())) {  // I3
             is_armed_ = false;
             changed_.notify_all();
             return;
         }
-        if (request_ != seen_ || has_body_.load(std::memory_order_acquire)) {  // A1
+        if (request_ != seen_ || has_body) {
             delay_ = request_ != seen_ ? watch_delay : std::min(2 * delay_, longest_delay);
             seen_ = request_;
             arm();

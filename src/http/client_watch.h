@@ -14,7 +14,7 @@
 //      handler has not read the body yet, it is armed again for twice the time.
 //   3. Otherwise the handler is slow. The timer's green thread reads from the connection. The end,
 //      or an error, cancels the handler. Bytes are of the next request: they are kept, and no
-//      second read follows.
+//      read follows until they are parsed. So a client that sends ahead is not watched.
 //   4. end() ends such a read by a deadline that has passed, and waits for it.
 //
 // So a fast handler costs one lock, and the timer fires at most once in watch_delay.
@@ -23,6 +23,8 @@
 //                 connection then reads nothing itself.
 //             I2. The object outlives the timer's green thread (shared_ptr); the connection
 //                 outlives its use of it, because close() waits.
+//             I3. It reads only if nothing is pending. Otherwise each slow request could add a read
+//                 to what is kept, without any limit.
 // Ordering: R1 (the handler has read what came before) pairs with A1 (the watch reads on).
 // Threads: begin, end, close: the connection; body_ended: the handler; on_timer: the timer.
 #pragma once

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "http/later.h"
+
 namespace weft::http::detail {
 
 using namespace std::chrono_literals;
@@ -49,7 +51,7 @@ void connection::serve() {
     const auto close = [](connection* c) { c->watch_->close(); };
     const std::unique_ptr<connection, decltype(close)> at_end(this, close);
     std::error_code ec;
-    client_->set_write_deadline(clock::now() + server_.how.header_time);
+    client_->set_write_deadline(later(clock::now(), server_.how.header_time));
     if (client_->is_secure()) {
         if (!place_.begin_idle(server_.how.header_time)) return;  // no request has begun
         client_->handshake(ec);
@@ -72,21 +74,22 @@ void connection::serve_requests() {
 // Returns false if no request will come: the client has closed the connection or was silent for too
 // long, or the server is ending.
 bool connection::await_request() {
-    const auto skip_empty_lines = [this] {
-        const std::string_view text = in_.text();
-        in_.consume(std::min(text.find_first_not_of("\r\n"), text.size()));
-        return !in_.empty();
+    const auto skip_empty_lines = [this] {  // RFC 9112, 2.2; a line ends with both bytes
+        while (in_.text().starts_with("\r\n")) in_.consume(2);
+        return !in_.empty() && in_.text() != "\r";
     };
-    if (skip_empty_lines()) return true;
+    bool has_begun = skip_empty_lines();
+    if (has_begun) return true;
     if (!place_.begin_idle(server_.how.idle_time)) return false;
     std::error_code ec;
     do {
         const std::size_t n = client_->read_some(in_.room(), ec);
         if (n == 0) break;
         in_.add(n);
-    } while (!ec && !skip_empty_lines());
+        has_begun = skip_empty_lines();
+    } while (!ec && !has_begun);
     place_.end_idle();
-    return !in_.empty();
+    return has_begun;
 }
 
 void connection::reset() {
@@ -112,14 +115,17 @@ void connection::reset() {
     first_line_.clear();
     route_ = nullptr;
     bad_target_ = nullptr;
+    clean_path_.reset();
     expects_continue_ = false;
     body_error_.clear();
     body_time_left_ = server_.how.body_time;
     body_bytes_in_time_ = 0;
+    write_time_left_ = server_.how.write_time;
+    written_in_time_ = 0;
     announced_.reset();
     sent_ = 0;
     has_header_ = true;
-    is_head_request_ = keep_alive_ = is_broken_ = false;
+    is_head_request_ = keep_alive_ = is_broken_ = is_too_long_ = false;
     parser_.emplace(r, server_.how.header_max, server_.how.body_max);
 }
 

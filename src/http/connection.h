@@ -81,7 +81,8 @@ private:
     // ---- connection_handle.cc
     void call_handler();
     void call_inside();
-    void handle_exception();
+    void handle_exception(bool is_cancelled);
+    void answer_exception(bool is_cancelled) noexcept;
     void report(const std::exception_ptr& e) noexcept;
     void answer(unsigned code, std::string_view text);
     void answer_without_route();
@@ -95,6 +96,8 @@ private:
     [[nodiscard]] bool has_body() const noexcept;
     void choose_form();
     void write_out(std::span<const net::const_buffer> pieces, std::error_code& ec);
+    void count_written(clock::time_point begin, std::size_t bytes);
+    void report_length(uint64_t said, const std::string& wrote);
     void send_file_piecewise(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec);
 
     server_state& server_;
@@ -117,15 +120,19 @@ private:
     std::error_code body_error_;
     std::chrono::nanoseconds body_time_left_{0};
     std::size_t body_bytes_in_time_ = 0;
+    std::optional<std::string> clean_path_;  // if path_ is not clean
 
     // Of its response.
     body_form form_ = body_form::whole;
     std::optional<uint64_t> announced_;
-    uint64_t sent_ = 0;       // bytes of the body
+    uint64_t sent_ = 0;  // bytes of the body
+    std::chrono::nanoseconds write_time_left_{0};
+    std::size_t written_in_time_ = 0;
     bool has_header_ = true;  // or a refusal of it
     bool is_head_request_ = false;
     bool keep_alive_ = false;
     bool is_broken_ = false;      // the rest cannot be sent, or must not
+    bool is_too_long_ = false;    // the handler wrote more than it announced, before anything was sent
     bool more_may_come_ = false;  // the client does not know that the server closes
 };
 

@@ -19,9 +19,10 @@ void connection::answer(unsigned code, std::string_view text) {
     response_parts& w = access::parts(response_);
     if (w.has_begun) return;
     for (const std::string_view of_body : {"Content-Length", "Content-Encoding", "Content-Range", "Accept-Ranges",
-                                           "ETag", "Last-Modified", "Cache-Control", "Location"}) {
+                                           "ETag", "Last-Modified", "Location"}) {
         w.fields.erase(of_body);
     }
+    is_too_long_ = false;
     w.trailers.clear();
     w.status = code;
     w.fields.set("Content-Type", "text/plain; charset=utf-8");
@@ -49,21 +50,45 @@ void connection::find_route() {
     r.path = std::move(*decoded);
     r.query = parts->query;
     path_ = parts->path;
-    if (path_ != "*") route_ = server_.routes.find(r.method, path_, r.params);
+    if (path_ == "*") return;
+    clean_path_ = clean_path(path_);
+    if (!clean_path_) route_ = server_.routes.find(r.method, path_, r.params);
     if (route_ != nullptr) r.pattern = route_->fits.text;
 }
 
-// 404, 405, a redirection to the same path with a slash, or what OPTIONS asks for.
+namespace {
+
+// A target for Location. Browsers take a backslash for a slash, and "/\\host" for another host.
+std::string location_of(std::string_view path, std::string_view query) {
+    std::string to;
+    for (const char c : path) {
+        if (c == '\\') {
+            to += "%5C";
+        } else {
+            to += c;
+        }
+    }
+    if (!query.empty()) (to += '?') += query;
+    return to;
+}
+
+}  // namespace
+
+// 404, 405, a redirection to the clean path or to the same path with a slash, or what OPTIONS asks
+// for.
 void connection::answer_without_route() {
     const request_parts& r = access::parts(request_);
     if (path_ == "*") {
         response_.status(status::no_content);
         return;
     }
-    if (!path_.ends_with('/') && !path_.starts_with("//") && server_.routes.is_without_slash(r.method, path_)) {
-        std::string to = std::string(path_) + '/';
-        if (!r.query.empty()) (to += '?') += r.query;
-        response_.redirect(to, status::permanent_redirect);
+    if (clean_path_) {
+        answer(status::permanent_redirect, {});
+        access::parts(response_).fields.set("Location", location_of(*clean_path_, r.query));
+        return;
+    }
+    if (!path_.ends_with('/') && server_.routes.is_without_slash(r.method, path_)) {
+        response_.redirect(location_of(std::string(path_) + '/', r.query), status::permanent_redirect);
         return;
     }
     std::string allowed = server_.routes.allowed(path_);
@@ -100,6 +125,8 @@ void connection::report(const std::exception_ptr& e) noexcept {
             std::rethrow_exception(e);
         } catch (const std::exception& known) {
             what = known.what();
+        } catch (const weft::cancelled& known) {
+            what = known.what();
         } catch (...) {
             // Its type is not known.
         }
@@ -123,7 +150,7 @@ unsigned status_of(const std::error_code& ec) noexcept {
 }  // namespace
 
 // Turns the current exception of a handler into a response.
-void connection::handle_exception() {
+void connection::handle_exception(bool is_cancelled) {
     unsigned code = status::internal_server_error;
     std::string text;
     try {
@@ -132,7 +159,11 @@ void connection::handle_exception() {
         if (f.status() >= 400 && f.status() <= 599) code = f.status();
         text = f.what();
     } catch (const weft::cancelled&) {
-        is_broken_ = true;  // the client has gone, or the server cuts it off
+        if (is_cancelled) {
+            is_broken_ = true;  // the client has gone, or the server cuts it off
+        } else {
+            report(std::current_exception());  // from a scope of the handler's own
+        }
     } catch (const weft::timed_out&) {
         code = status::service_unavailable;
         text = "the request took too long";
@@ -141,7 +172,7 @@ void connection::handle_exception() {
         is_broken_ = is_broken_ || e.code() == errc::incomplete_body;
         if (code == 0) {
             code = status::internal_server_error;
-            if (!is_broken_) report(std::current_exception());
+            if (!is_broken_ || e.code() == errc::wrong_length) report(std::current_exception());
         } else {
             text = e.code() == errc::body_too_large  ? "the body is too large"
                    : e.code() == errc::body_too_slow ? "the request did not arrive in time"
@@ -155,6 +186,15 @@ void connection::handle_exception() {
     }
     if (response_.has_begun()) is_broken_ = true;
     if (!is_broken_) answer(code, text);
+}
+
+// The same. If there is no memory for an answer, the connection ends.
+void connection::answer_exception(bool is_cancelled) noexcept {
+    try {
+        handle_exception(is_cancelled);
+    } catch (...) {
+        is_broken_ = true;
+    }
 }
 
 // With the request's context around it: what cancels the handler's waits.
@@ -174,7 +214,7 @@ void connection::call_inside() {
             dispatch();
         }
     } catch (...) {
-        handle_exception();
+        answer_exception(running.requested());
     }
     if (watch_->end()) is_broken_ = true;
 }

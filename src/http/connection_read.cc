@@ -7,6 +7,8 @@
 #include <weft/error.h>
 
 #include "http/connection.h"
+#include "http/later.h"
+#include "http/target.h"
 #include "http/text.h"
 
 namespace weft::http::detail {
@@ -41,7 +43,7 @@ connection::header_result connection::refuse(refusal why) {
 }
 
 connection::header_result connection::read_header() {
-    client_->set_read_deadline(began_ + server_.how.header_time);
+    client_->set_read_deadline(later(began_, server_.how.header_time));
     for (;;) {
         boost::system::error_code wrong;
         if (!in_.empty()) {
@@ -64,8 +66,14 @@ connection::header_result connection::read_header() {
     }
     request_parts& r = access::parts(request_);
     is_head_request_ = r.method == "HEAD";
+    // RFC 9112, 3.2.2: the host of the target is the one that counts.
+    if (const std::optional<split_target> parts = split(r.target); parts && !parts->authority.empty()) {
+        if (r.fields.count("Host") <= 1 && (r.fields.has("Host") || r.version < 11))
+            r.fields.set("Host", parts->authority);
+    }
     if (const std::optional<refusal> no = check_header(r, parser_->chunked())) return refuse(*no);
     keep_alive_ = parser_->keep_alive();
+    if (r.fields.has_token("Connection", "close")) keep_alive_ = false;  // whatever else it says
     if (!parser_->chunked()) r.content_length = parser_->content_length().value_or(0);
     expects_continue_ = r.version >= 11 && !parser_->is_done() && r.fields.has("Expect");
     return header_result::complete;
@@ -112,7 +120,7 @@ std::size_t connection::fill_body(net::mutable_buffer room, std::error_code& ec)
         if (ec) return 0;
     }
     const clock::time_point begin = clock::now();
-    client_->set_read_deadline(begin + body_time_left_);
+    client_->set_read_deadline(later(begin, body_time_left_));
     const std::size_t n = client_->read_some(room, ec);
     body_time_left_ -= clock::now() - begin;
     body_bytes_in_time_ += n;

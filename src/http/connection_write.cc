@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "http/connection.h"
+#include "http/later.h"
 #include "http/text.h"
 
 namespace weft::http::detail {
@@ -90,26 +91,37 @@ void connection::choose_form() {
     }
 }
 
-// Writes all pieces. Each 256 KiB have a time of their own.
+// Each 256 KiB of a response have a time of their own, in however many pieces they are written.
+void connection::count_written(clock::time_point begin, std::size_t bytes) {
+    write_time_left_ -= clock::now() - begin;
+    written_in_time_ += bytes;
+    if (written_in_time_ < written_in_time) return;
+    written_in_time_ = 0;
+    write_time_left_ = server_.how.write_time;
+}
+
+// Writes all pieces. Only the time in which it waits counts.
 void connection::write_out(std::span<const net::const_buffer> pieces, std::error_code& ec) {
     std::vector<net::const_buffer> batch;
     batch.reserve(pieces_max);
     std::size_t bytes = 0;
     const auto flush = [&] {
-        client_->set_write_deadline(clock::now() + server_.how.write_time);
+        const clock::time_point begin = clock::now();
+        client_->set_write_deadline(later(begin, write_time_left_));
         client_->writev_all(batch, ec);
+        count_written(begin, bytes);
         batch.clear();
         bytes = 0;
     };
     for (const net::const_buffer& piece : pieces) {
         const auto* data = static_cast<const char*>(piece.data());
         for (std::size_t left = piece.size(); left != 0 && !ec;) {
-            const std::size_t n = std::min(left, written_in_time - bytes);
+            const std::size_t n = std::min(left, written_in_time - written_in_time_ - bytes);
             batch.emplace_back(data, n);
             data += n;
             left -= n;
             bytes += n;
-            if (bytes == written_in_time || batch.size() == pieces_max) flush();
+            if (written_in_time_ + bytes == written_in_time || batch.size() == pieces_max) flush();
         }
     }
     if (!batch.empty() && !ec) flush();
@@ -121,6 +133,15 @@ void connection::send_body(std::span<const net::const_buffer> pieces, std::error
     uint64_t size = 0;
     for (const net::const_buffer& p : pieces) size += p.size();
     const bool is_first = !response_.has_begun();
+    if (is_broken_) {
+        ec = std::make_error_code(std::errc::broken_pipe);
+        return;
+    }
+    if (is_first && has_body() && size > announced_size().value_or(size)) is_too_long_ = true;
+    if (is_too_long_) {  // the client can still get 500
+        ec = errc::wrong_length;
+        return;
+    }
     if (is_first) choose_form();
     if (announced_ && has_body() && sent_ + size > *announced_) {
         ec = errc::wrong_length;
@@ -141,13 +162,16 @@ void connection::send_body(std::span<const net::const_buffer> pieces, std::error
     if (!ec && sends) sent_ += size;
 }
 
+void connection::report_length(uint64_t said, const std::string& wrote) {
+    report(std::make_exception_ptr(std::length_error("weft: it set Content-Length to " + std::to_string(said) +
+                                                     ", and wrote " + wrote + ": leave that field to the server")));
+}
+
 void connection::finish_whole(std::error_code& ec) {
     response_parts& w = access::parts(response_);
     const std::optional<uint64_t> said = announced_size();
     if (said && has_body() && *said != w.unsent.size()) {
-        report(std::make_exception_ptr(std::length_error("weft: it set Content-Length to " + std::to_string(*said) +
-                                                         ", and wrote " + std::to_string(w.unsent.size()) +
-                                                         " bytes: leave that field to the server")));
+        report_length(*said, std::to_string(w.unsent.size()) + " bytes");
         answer(status::internal_server_error, {});
     }
     begin_head(body_form::whole, is_head_request_ && said ? *said : w.unsent.size());
@@ -160,6 +184,10 @@ void connection::finish_whole(std::error_code& ec) {
 // Sends what is left of the response, and its end.
 void connection::finish(std::error_code& ec) {
     response_parts& w = access::parts(response_);
+    if (is_too_long_) {
+        report_length(announced_size().value_or(0), "more");
+        answer(status::internal_server_error, {});
+    }
     if (!w.has_begun && (w.trailers.empty() || request_.version() < 11)) {
         finish_whole(ec);
         return;
@@ -167,6 +195,12 @@ void connection::finish(std::error_code& ec) {
     if (!w.has_begun || !w.unsent.empty()) {
         const std::array<net::const_buffer, 1> rest{net::const_buffer(w.unsent)};
         send_body(rest, ec);
+        if (ec == errc::wrong_length) report_length(announced_size().value_or(0), "more");
+        if (is_too_long_) {
+            answer(status::internal_server_error, {});
+            finish_whole(ec);
+            return;
+        }
     }
     if (ec || !has_body()) return;
     if (form_ == body_form::chunked) {
@@ -176,15 +210,17 @@ void connection::finish(std::error_code& ec) {
         const std::array<net::const_buffer, 1> last{net::const_buffer(out_)};
         write_out(last, ec);
     } else if (announced_ && sent_ != *announced_) {
-        report(std::make_exception_ptr(
-            std::length_error("weft: it set Content-Length to " + std::to_string(*announced_) + ", and wrote " +
-                              std::to_string(sent_) + " bytes: leave that field to the server")));
+        report_length(*announced_, std::to_string(sent_) + " bytes");
         is_broken_ = true;
     }
 }
 
 void connection::send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) {
     ec.clear();
+    if (is_broken_ || is_too_long_) {
+        ec = is_broken_ ? std::make_error_code(std::errc::broken_pipe) : make_error_code(errc::wrong_length);
+        return;
+    }
     if (size <= sent_with_header && has_body()) {
         std::string& text = access::parts(response_).unsent;
         text.resize(size);
@@ -208,9 +244,11 @@ void connection::send_file_piecewise(fs::file& file, uint64_t offset, uint64_t s
     while (sent_ < size && !ec) {
         std::size_t n = 0;
         if (client_->sends_files()) {
-            client_->set_write_deadline(clock::now() + server_.how.write_time);
+            const clock::time_point begin = clock::now();
+            client_->set_write_deadline(later(begin, write_time_left_));
             n = client_->send_file(file.native_handle(), offset + sent_,
-                                   std::min<uint64_t>(size - sent_, written_in_time), ec);
+                                   std::min<uint64_t>(size - sent_, written_in_time - written_in_time_), ec);
+            count_written(begin, n);
         } else {
             const net::mutable_buffer part(piece.data(), std::min<uint64_t>(size - sent_, piece.size()));
             n = file.pread(part, static_cast<int64_t>(offset + sent_), ec);

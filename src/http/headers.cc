@@ -61,7 +61,7 @@ void headers::append(std::string_view name, std::string_view value) {
 
 void headers::add(std::string_view name, std::string_view value) {
     check_field(name, value);
-    append(name, value);
+    append(name, std::string(value));  // it may lie in text_, which moves
 }
 
 void headers::set(std::string_view name, std::string_view value) {

@@ -83,7 +83,15 @@ std::size_t request_parser::on_body_impl(string_view body, error_code& /*ec*/) {
     return n;
 }
 
-void request_parser::on_chunk_header_impl(std::uint64_t size, string_view /*extensions*/, error_code& ec) {
+// Extensions that are longer than their chunks count as trailers do: otherwise a small body could
+// take any number of bytes.
+void request_parser::on_chunk_header_impl(std::uint64_t size, string_view extensions, error_code& ec) {
+    if (!is_printable(view_of(extensions))) {
+        ec = error::bad_chunk_extension;
+        return;
+    }
+    count(extensions.size() - static_cast<std::size_t>(std::min<uint64_t>(extensions.size(), size)), ec);
+    if (ec) return;
     if (size > body_max_ - std::min(body_announced_, body_max_)) {
         ec = error::body_limit;
         return;
@@ -109,6 +117,8 @@ std::optional<refusal> check_header(const request_parts& r, bool chunked) {
     const std::size_t hosts = r.fields.count("Host");
     if (hosts > 1 || (hosts == 0 && r.version >= 11))
         return refusal{status::bad_request, "a request must have exactly one Host field"};
+    if (!is_host(r.fields.get("Host")))
+        return refusal{status::bad_request, "the Host field must be the name or the address of a host, and a port"};
     if (r.fields.has("Expect") && r.version >= 11 && !same_text(r.fields.get("Expect"), "100-continue"))
         return refusal{status::expectation_failed, "100-continue is the only supported expectation"};
     const std::size_t codings = r.fields.count("Transfer-Encoding");

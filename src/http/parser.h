@@ -5,10 +5,11 @@
 // where the handler wants it: room() says where, and the parser stops when it is full.
 //
 // What Beast refuses: a header line that ends with a bare LF, whitespace before the colon, control
-// characters, a malformed or repeated Content-Length with different values, Transfer-Encoding with
-// Content-Length, sizes of chunks that are no hexadecimal number. It joins folded lines by a space
-// (RFC 9112, 5.2). check_header() refuses what Beast accepts, but another server could understand
-// as a different request.
+// characters in a header, a malformed or repeated Content-Length with different values,
+// Transfer-Encoding with Content-Length, sizes of chunks that are no hexadecimal number. It joins
+// folded lines by a space (RFC 9112, 5.2). check_header() refuses what Beast accepts, but another
+// server could understand as a different request. So does on_chunk_header_impl(): Beast accepts
+// control characters, also line breaks, in the quoted extension of a chunk.
 #pragma once
 
 // Boost 1.81 uses std::aligned_storage, which C++23 deprecates.

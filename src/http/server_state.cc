@@ -16,6 +16,7 @@
 
 #include "http/connection.h"
 #include "http/exchange.h"
+#include "http/later.h"
 
 namespace weft::http::detail {
 
@@ -41,6 +42,19 @@ void check_limits(const server_options& how) {
         throw std::invalid_argument("weft: http::server_options::handler_time must not be negative");
 }
 
+// A line on stderr for what has left a connection.
+void print_why_closed(const std::exception_ptr& e) noexcept {
+    try {
+        std::rethrow_exception(e);
+    } catch (const std::bad_alloc&) {
+        std::fputs("weft: http: closed a connection: no memory\n", stderr);
+    } catch (const std::exception& known) {
+        std::fprintf(stderr, "weft: http: closed a connection: %s\n", known.what());
+    } catch (...) {
+        std::fputs("weft: http: closed a connection: an exception that is no std::exception\n", stderr);
+    }
+}
+
 }  // namespace
 
 place::place(server_state& of, transport& client, client_watch& watch) : of_(of), client_(client), watch_(watch) {
@@ -56,7 +70,7 @@ place::~place() {
 bool place::begin_idle(std::chrono::nanoseconds time) {
     const guard locked(lock_);
     if (of_.is_ending()) return false;
-    client_.set_read_deadline(std::chrono::steady_clock::now() + time);
+    client_.set_read_deadline(later(std::chrono::steady_clock::now(), time));
     is_idle_ = true;
     return true;
 }
@@ -113,7 +127,12 @@ void server_state::accept_from(acceptor& from) {
         return;
     }
     std::error_code ec;
-    accept_until_closed(from, ec);
+    std::exception_ptr failed;  // the listener of a user may throw anything
+    try {
+        accept_until_closed(from, ec);
+    } catch (...) {
+        failed = std::current_exception();
+    }
     weft::shield([&] {
         std::unique_lock<weft::mutex> locked(lock_);
         acceptors_.erase(&from);
@@ -127,6 +146,7 @@ void server_state::accept_from(acceptor& from) {
     }
     from.close();
     end(0);
+    if (failed) std::rethrow_exception(failed);
     throw_if_cancelled();
     throw std::system_error(ec, "weft: cannot accept a connection");
 }
@@ -136,7 +156,9 @@ void server_state::accept_until_closed(acceptor& from, std::error_code& ec) {
         try {
             accepted one = from.accept(ec);
             if (ec) return;
-            if (reserve()) {
+            if (one.client == nullptr) {
+                std::fprintf(stderr, "weft: http: closed a connection: %s\n", one.why.c_str());
+            } else if (reserve()) {
                 start(std::move(one));
             } else {
                 start_turning_away(std::move(one));
@@ -158,8 +180,8 @@ void server_state::start(accepted one) {
         started_.go([this, c = std::move(one)]() mutable {
             try {
                 connection(*this, std::move(c)).serve();
-            } catch (const std::bad_alloc&) {
-                std::fputs("weft: http: closed a connection: no memory\n", stderr);
+            } catch (...) {
+                print_why_closed(std::current_exception());
             }
             give_back();
         });
@@ -174,7 +196,8 @@ void server_state::start_turning_away(accepted one) {
     if (one.client->is_secure() || !turning_away_.try_acquire()) return;
     try {
         started_.go([this, c = std::move(one)]() mutable {
-            turn_away(*c.client);
+            if (begin_turning_away(*c.client)) turn_away(*c.client);
+            end_turning_away(*c.client);
             turning_away_.release();
         });
     } catch (...) {
@@ -183,11 +206,25 @@ void server_state::start_turning_away(accepted one) {
     }
 }
 
+// Returns false if the server cuts off what is left.
+bool server_state::begin_turning_away(transport& client) {
+    const guard locked(lock_);
+    if (is_cut_off()) return false;
+    turned_away_.insert(&client);
+    return true;
+}
+
+void server_state::end_turning_away(transport& client) {
+    const guard locked(lock_);
+    turned_away_.erase(&client);
+    changed_.notify_all();
+}
+
 void server_state::serve(accepted one) {
     freeze();
     if (!reserve()) {
         ++counted.turned_away;
-        turn_away(*one.client);
+        if (!one.client->is_secure()) turn_away(*one.client);
         return;
     }
     ++counted.connections;
@@ -208,9 +245,10 @@ std::size_t server_state::end(int64_t deadline_ns) {
             const guard place_locked(p->lock_);
             if (p->is_idle_) p->client_.set_read_deadline(transport::time_point::min());  // I1
         }
-        changed_.wait_until(locked, when, [this] { return places_taken_ == 0; });
+        changed_.wait_until(locked, when, [this] { return places_taken_ == 0 && turned_away_.empty(); });
         cut_off = places_taken_;
         is_cut_off_.store(true, std::memory_order_release);  // R2
+        for (transport* const t : turned_away_) t->close();
         for (place* const p : places_) {
             p->client_.close();
             p->watch_.cancel();

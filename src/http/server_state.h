@@ -107,6 +107,8 @@ private:
     void start(accepted one);
     void start_turning_away(accepted one);
     [[nodiscard]] bool is_registered(acceptor& from);
+    [[nodiscard]] bool begin_turning_away(transport& client);
+    void end_turning_away(transport& client);
 
     static constexpr std::ptrdiff_t turned_away_at_a_time = 32;  // more are closed without a word
 
@@ -123,6 +125,7 @@ private:
     std::size_t places_taken_ = 0;
     std::unordered_set<place*> places_;
     std::unordered_set<acceptor*> acceptors_;
+    std::unordered_set<transport*> turned_away_;  // that still get their 503
 };
 
 }  // namespace weft::http::detail

@@ -46,6 +46,19 @@ bool is_value(std::string_view text) noexcept {
     return std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
+bool is_printable(std::string_view text) noexcept {
+    constexpr char del = 0x7f;
+    return std::none_of(text.begin(), text.end(),
+                        [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == del; });
+}
+
+bool is_host(std::string_view text) noexcept {
+    constexpr std::string_view others = "-._~%!$&'()*+,;=:[]";
+    return std::all_of(text.begin(), text.end(), [&](char c) {
+        return hex_value(c) >= 0 || (lower(c) >= 'a' && lower(c) <= 'z') || others.find(c) != std::string_view::npos;
+    });
+}
+
 std::string_view trimmed(std::string_view text) noexcept {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

@@ -15,6 +15,12 @@ namespace weft::http::detail {
 // Whether it may be the value of a field: no line break, and no NUL.
 [[nodiscard]] bool is_value(std::string_view text) noexcept;
 
+// Whether it has no control characters but tabs.
+[[nodiscard]] bool is_printable(std::string_view text) noexcept;
+
+// Whether it has only characters of a host with a port (RFC 3986, 3.2.2).
+[[nodiscard]] bool is_host(std::string_view text) noexcept;
+
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
 // Replaces %41 by A. nullopt: a percent sign is not followed by two hexadecimal digits.

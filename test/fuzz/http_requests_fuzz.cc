@@ -64,6 +64,7 @@ struct wanted {
     bool is_1_1 = true;
     std::string relative;
     bool is_folder = true;
+    bool has_coded_slash = false;
     unsigned path_status = 0;  // if the path is refused
     fault wrong = fault::none;
     std::string range;  // after "bytes="
@@ -95,17 +96,28 @@ std::string encoded(std::string_view name, std::size_t how) {
 
 // Adds a name to the path.
 void add_name(wanted& w, std::string_view name) {
+    if (name == ".." || name.find('\0') != std::string_view::npos) w.path_status = 400;  // wherever it is
     if (w.path_status != 0) return;
     w.is_folder = name.empty() || name == ".";
     if (w.is_folder) return;
-    if (name == ".." || name.find('\0') != std::string_view::npos) {
-        w.path_status = 400;
-    } else if (name.front() == '.' && name != ".well-known") {
+    if (name.front() == '.' && name != ".well-known") {
         w.path_status = 404;
     } else {
         if (!w.relative.empty()) w.relative += '/';
         w.relative += name;
     }
+}
+
+// Whether the server redirects to another spelling of the path.
+bool is_unclean(std::string_view target) {
+    if (target.starts_with("http")) target.remove_prefix("http://example.com"sv.size());
+    for (std::size_t begin = 1; begin <= target.size();) {
+        const std::size_t end = std::min(target.find('/', begin), target.size());
+        const std::string_view segment = target.substr(begin, end - begin);
+        if (segment == "." || segment == "%2e" || (segment.empty() && end != target.size())) return true;
+        begin = end + 1;
+    }
+    return false;
 }
 
 std::string make_target(choices& c, wanted& w) {
@@ -133,6 +145,8 @@ std::string make_target(choices& c, wanted& w) {
         target += '/';
         if (w.path_status == 0) w.is_folder = true;
     }
+    w.has_coded_slash = target.find("%2f") != std::string::npos;
+    if (is_unclean(target) && w.path_status != 400) w.path_status = 308;
     return target + (c.below(4) == 3 ? "?x=../%zz" : "");
 }
 
@@ -226,8 +240,9 @@ expected_answer answer_with_file(const wanted& w) {
 
 expected_answer granted(const wanted& w) {
     if (w.path_status != 0) return {w.path_status, {}};
-    if (w.relative == "api/stats") return {w.reads() ? 200U : 405U, {}};
-    if (w.relative == "api/echo") {
+    const bool is_exact = !w.is_folder && !w.has_coded_slash;  // the router sees the same segments
+    if (is_exact && w.relative == "api/stats") return {w.reads() ? 200U : 405U, {}};
+    if (is_exact && w.relative == "api/echo") {
         if (w.method != "POST") return {405, {}};
         if (!w.is_json) return {415, {}};
         if (!w.is_good_body) return {400, {}};

@@ -190,6 +190,53 @@ WEFT_SIM_TEST_WITH(HttpHardTimes, KeepsRequestsThatArriveWhileAHandlerIsSlow, fe
     EXPECT_EQ(c.ask(request_text("GET /slow")).body, "slow");
 }
 
+WEFT_SIM_TEST_WITH(HttpHardTimes, ReadsNoMoreThanOnceAheadOfSlowHandlers, few_schedules()) {
+    const served s([&](http::server& to) { to.handle("/", [](request&, response&) { sleep_for(100ms); }); });
+    raw_client c(s);
+    std::size_t sent = 0;
+    wait_group sending;
+    sending.go([&] {
+        const std::string text = request_text("GET /");
+        for (std::error_code ec; !ec; sent += text.size()) c.stream().write_all(text, ec);
+    });
+    EXPECT_EQ(c.receive().status, 200U);
+    const std::size_t at_first = sent;
+    for (int i = 0; i < 24; ++i) EXPECT_EQ(c.receive().status, 200U);
+    EXPECT_LE(sent, at_first + 64 * 1024) << "the rest waits in the socket";
+    c.stream().close();
+    sending.wait();
+}
+
+WEFT_SIM_TEST_WITH(HttpHardTimes, CutsOffAClientThatReadsTooSlowly, few_schedules()) {
+    bool is_cut = false;
+    {
+        const served s([&](http::server& to) {
+            to.handle("/", [&](request&, response& w) {
+                try {
+                    for (;;) w.write(std::string(17'000, 'x'));
+                } catch (const std::system_error&) {
+                    is_cut = true;
+                    throw;
+                }
+            });
+        });
+        raw_client c(s);
+        c.send(request_text("GET /"));
+        for (int i = 0; i < 60 && !is_cut; ++i) {  // a write of the handler takes about 10 s
+            sleep_for(2s);
+            static_cast<void>(c.part());
+        }
+        EXPECT_TRUE(is_cut) << "256 KiB take more than write_time";
+    }
+}
+
+WEFT_SIM_TEST_WITH(HttpHardTimes, ReportsACancellationOfTheHandlersOwn, few_schedules()) {
+    const served s([](http::server& to) { to.handle("/", [](request&, response&) { throw cancelled(); }); });
+    raw_client c(s);
+    EXPECT_EQ(c.ask(request_text("GET /")).status, 500U);
+    EXPECT_EQ(s.reported, " /: ?");
+}
+
 WEFT_SIM_TEST_WITH(HttpHardTimes, LetsAHandlerFinishIfTheWatchIsOff, few_schedules()) {
     http::server_options how;
     how.cancel_if_client_gone = false;
@@ -237,6 +284,18 @@ WEFT_SIM_TEST_WITH(HttpHardTimes, TurnsAwayWhatIsTooMuch, few_schedules()) {
     sleep_for(10s);
     EXPECT_EQ(raw_client(s).ask(request_text("GET /")).status, 200U);
     EXPECT_EQ(s.server().stats().turned_away, 1U);
+}
+
+WEFT_SIM_TEST_WITH(HttpHardTimes, WaitsAtTheEndForWhatItTurnedAwayUntilTheDeadline, few_schedules()) {
+    http::server_options how;
+    how.connections_max = 1;
+    served s(add_echo, how);
+    raw_client a(s);
+    EXPECT_EQ(a.ask(request_text("GET /")).status, 200U);
+    raw_client b(s);
+    sleep_for(10ms);
+    EXPECT_EQ(s.server().stats().turned_away, 1U);
+    EXPECT_TRUE(is_about(time_of([&] { s.server().shutdown(500ms); }), 500ms));
 }
 
 WEFT_SIM_TEST_WITH(HttpHardTimes, DrainsWithoutCuttingOff, few_schedules()) {

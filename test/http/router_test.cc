@@ -173,6 +173,26 @@ TEST(HttpTarget, SplitsPathAndQuery) {
     EXPECT_FALSE(split(""));
 }
 
+TEST(HttpTarget, KnowsTheHost) {
+    EXPECT_EQ(split("HTTP://localhost:1/a?b")->authority, "localhost:1");
+    EXPECT_EQ(split("https://localhost?x")->authority, "localhost");
+    EXPECT_EQ(split("/a")->authority, "");
+    EXPECT_FALSE(split("http:///a"));
+}
+
+TEST(HttpTarget, CleansPaths) {
+    for (const char* path : {"/", "/a", "/a/", "/a/b.c/..x/.y/%2f/%2e%2e", "/%2ex"})
+        EXPECT_FALSE(clean_path(path)) << path;
+    for (const auto& [path, clean] : std::vector<std::pair<std::string, std::string>>{{"//", "/"},
+                                                                                      {"/.", "/"},
+                                                                                      {"/./", "/"},
+                                                                                      {"//a", "/a"},
+                                                                                      {"/a//", "/a/"},
+                                                                                      {"/a/.", "/a/"},
+                                                                                      {"/a/%2E/b", "/a/b"}})
+        EXPECT_EQ(clean_path(path), clean) << path;
+}
+
 TEST(HttpTarget, RefusesPathsThatClimb) {
     for (const char* path : {"/..", "/a/../b", "/a/..", "/%2e%2e/b", "/.%2E", "/a/%2e./b", "/%00", "/%", "/%4", "/%4g",
                              "/..%2fx", "/a%2f..%2fx"})

@@ -120,7 +120,74 @@ WEFT_SIM_TEST_WITH(HttpServer, SaysWhichMethodsAreAllowed, few_schedules()) {
     a = c.ask(request_text("GET /dir?x=1"));
     EXPECT_EQ(a.status, 308U);
     EXPECT_TRUE(a.has("Location: /dir/?x=1"));
-    EXPECT_EQ(c.ask(request_text("GET //dir")).status, 404U) << "a redirection to another host";
+}
+
+WEFT_SIM_TEST_WITH(HttpServer, RedirectsToTheCleanPath, few_schedules()) {
+    const served s([](http::server& to) {
+        to.handle("GET /files/{path...}", [](request& r, response& w) { w.send(r.param("path")); });
+    });
+    raw_client c(s);
+    for (const auto& [path, location] : std::vector<std::pair<std::string, std::string>>{
+             {"/files//etc/passwd?a=//", "/files/etc/passwd?a=//"},
+             {"//files", "/files"},
+             {"/files/./%2E/x/.", "/files/x/"},
+             {"/./\\host", "/%5Chost"},
+         }) {
+        for (const char* method : {"GET ", "POST "}) {
+            const answer a = c.ask(request_text(method + path));
+            EXPECT_EQ(a.status, 308U) << path;
+            EXPECT_TRUE(a.has("Location: " + location)) << a.head;
+        }
+    }
+    EXPECT_EQ(c.ask(request_text("GET /files/%2fetc/.x")).body, "/etc/.x") << "a coded slash is one of the name";
+}
+
+WEFT_SIM_TEST_WITH(HttpServer, TakesTheHostOfTheTarget, few_schedules()) {
+    const served s([](http::server& to) {
+        to.handle("GET /", [](request& r, response& w) { w.send(std::string(r.host()) + std::string(r.path())); });
+    });
+    raw_client c(s);
+    EXPECT_EQ(c.ask(request_text("GET http://example.com:80/x")).body, "example.com:80/x");
+    EXPECT_EQ(c.ask("GET http://example.com HTTP/1.0\r\n\r\n").body, "example.com/");
+}
+
+WEFT_SIM_TEST_WITH(HttpServer, ClosesIfOneTokenSaysSo, few_schedules()) {
+    const served s([](http::server& to) { to.handle("/", [](request&, response& w) { w.send("x"); }); });
+    raw_client c(s);
+    EXPECT_TRUE(c.ask("GET / HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n").has("Connection: close"));
+    EXPECT_EQ(c.rest(), "");
+}
+
+WEFT_SIM_TEST_WITH(HttpServer, HasNoLimitIfATimeIsTheLongest, few_schedules()) {
+    http::server_options how;
+    how.header_time = how.body_time = how.idle_time = how.write_time = std::chrono::nanoseconds::max();
+    const served s([](http::server& to) { to.handle("/", [](request& r, response& w) { w.send(r.body()); }); }, how);
+    raw_client c(s);
+    for (const char* body : {"ab", "cd"}) {
+        sleep_for(1s);
+        c.send(request_text("POST /", "Content-Length: 2\r\n"));
+        sleep_for(1s);
+        EXPECT_EQ(c.ask(body).body, body);
+    }
+}
+
+WEFT_SIM_TEST_WITH(HttpServer, CopiesItsOwnFields, few_schedules()) {
+    http::headers h;
+    h.add("A", std::string(100, 'x'));
+    for (int i = 0; i < 20; ++i) h.add(h.size() % 2 == 0 ? "A" : "B", h.get("A"));
+    for (const auto& [name, value] : h) EXPECT_EQ(value, std::string(100, 'x')) << name;
+}
+
+WEFT_SIM_TEST_WITH(HttpServer, CountsExtensionsOfChunks, few_schedules()) {
+    const served s([](http::server& to) { to.handle("/", [](request& r, response& w) { w.send(r.body()); }); });
+    const auto status_of = [&](const std::string& chunk, int count) {
+        std::string body;
+        for (int i = 0; i < count; ++i) body += chunk;
+        return raw_client(s).ask(request_text("POST /", "Transfer-Encoding: chunked\r\n", body + "0\r\n\r\n")).status;
+    };
+    EXPECT_EQ(status_of("1;" + std::string(1000, 'x') + "\r\nx\r\n", 7), 200U);
+    EXPECT_EQ(status_of("1;" + std::string(1000, 'x') + "\r\nx\r\n", 9), 400U);
+    EXPECT_EQ(status_of("100;" + std::string(100, 'x') + "\r\n" + std::string(256, 'x') + "\r\n", 200), 200U);
 }
 
 TEST(HttpServer, RefusesWhatCouldBeReadInTwoWays) {
@@ -145,6 +212,11 @@ TEST(HttpServer, RefusesWhatCouldBeReadInTwoWays) {
         {"GET / HTTP/1.1\nHost: x\n\n", 400},
         {"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: a b/@c\r\n\r\n", 400},
+        {"GET http://example.com@x/ HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+        {"\n\n\r\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;a=\"\nXX\"\r\n12\r\n0\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n12\r\n0;a=\"\x7f\"\r\n\r\n", 400},
         {"GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505},
         {"G\x01T / HTTP/1.1\r\nHost: x\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\nHost: x\r\nX: a\x01\r\n\r\n", 400},
@@ -227,7 +299,7 @@ WEFT_SIM_TEST_WITH(HttpServer, PutsMiddlewareAroundAllHandlers, few_schedules())
 WEFT_SIM_TEST_WITH(HttpServer, AnswersExceptionsAndReportsThem, few_schedules()) {
     served s([](http::server& to) {
         to.handle("/failure", [](request&, response& w) {
-            w.set("X-Kept", "1").set("ETag", "x").write("dropped");
+            w.set("X-Kept", "1").set("Cache-Control", "no-store").set("ETag", "x").write("dropped");
             throw http::failure(404, "no such user");
         });
         to.handle("/bug", [](request&, response&) { throw std::runtime_error("bug"); });
@@ -242,7 +314,7 @@ WEFT_SIM_TEST_WITH(HttpServer, AnswersExceptionsAndReportsThem, few_schedules())
     const answer a = c.ask(request_text("GET /failure"));
     EXPECT_EQ(a.status, 404U);
     EXPECT_EQ(a.body, "404 Not Found: no such user\n");
-    EXPECT_TRUE(a.has("X-Kept: 1"));
+    EXPECT_TRUE(a.has("X-Kept: 1") && a.has("Cache-Control: no-store"));
     EXPECT_FALSE(a.has("ETag: x"));
     EXPECT_EQ(c.ask(request_text("GET /bug")).body, "500 Internal Server Error\n");
     EXPECT_EQ(c.ask(request_text("GET /other")).status, 500U);
@@ -268,11 +340,33 @@ WEFT_SIM_TEST_WITH(HttpServer, ChecksTheContentLengthOfHandlers, few_schedules()
             w.flush();
             w.write("more");
         });
+        to.handle("/early", [](request&, response& w) {
+            w.set("Content-Length", "1");
+            for (int i = 0; i < 2; ++i) EXPECT_THROW(w.write(std::string(20'000, 'x')), std::system_error);
+            w.write("x");
+        });
+        to.handle("/after", [](request&, response& w) {
+            w.set("Content-Length", "10").write("x");
+            w.flush();
+            EXPECT_THROW(w.write(std::string(20'000, 'x')), std::system_error);
+            w.write("123456789");
+            EXPECT_THROW(w.flush(), std::system_error);
+        });
     });
     EXPECT_EQ(raw_client(s).ask(request_text("GET /right")).body.size(), 40'000U);
     EXPECT_EQ(raw_client(s).ask(request_text("GET /whole")).status, 500U);
     EXPECT_EQ(raw_client(s).ask(request_text("GET /less")).body, "x");
-    EXPECT_EQ(raw_client(s).ask(request_text("GET /more")).body, "x");
+    raw_client more(s);
+    EXPECT_EQ(more.ask(request_text("GET /more")).body, "x");
+    EXPECT_EQ(more.rest(), "");
+    EXPECT_EQ(raw_client(s).ask(request_text("GET /early")).status, 500U);
+    const answer after = raw_client(s).ask(request_text("GET /after"));
+    EXPECT_EQ(after.status, 200U);
+    EXPECT_EQ(after.body, "x") << "nothing follows an error";
+    EXPECT_NE(s.reported.find("/early: weft: it set Content-Length to 1, and wrote more"), std::string::npos)
+        << s.reported;
+    EXPECT_NE(s.reported.find("/more: weft: it set Content-Length to 1, and wrote more"), std::string::npos)
+        << s.reported;
     EXPECT_NE(s.reported.find("/whole: weft: it set Content-Length to 9"), std::string::npos) << s.reported;
     EXPECT_NE(s.reported.find("/less: weft: it set Content-Length to 9"), std::string::npos) << s.reported;
 }
@@ -305,6 +399,8 @@ WEFT_SIM_TEST_WITH(HttpServer, RefusesFieldsThatWouldSplitTheResponse, few_sched
             EXPECT_THROW(w.set("X: y", "a"), std::invalid_argument);
             EXPECT_THROW(w.set("Transfer-Encoding", "gzip"), std::invalid_argument);
             EXPECT_THROW(w.status(99), std::invalid_argument);
+            for (const char* name : {"transfer-encoding", "Content-Length", "Host"})
+                EXPECT_THROW(w.trailer(name, "1"), std::invalid_argument);
             w.send("ok");
         });
     });

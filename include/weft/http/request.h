@@ -58,7 +58,8 @@ public:
     [[nodiscard]] std::string_view target() const noexcept { return parts_.target; }
 
     /// The path of the target, decoded: "/users/7". It begins with a slash, and has no segment
-    /// "..".
+    /// "..". It is "*" for "OPTIONS *", and empty for a malformed target, which middleware sees. A
+    /// handler's has no empty segment and no ".", but those that the client wrote with %2F.
     [[nodiscard]] std::string_view path() const noexcept { return parts_.path; }
 
     /// What follows the first question mark, not decoded: "full=1". Empty without one.
@@ -68,8 +69,9 @@ public:
     /// name.
     [[nodiscard]] std::optional<std::string> query(std::string_view name) const;
 
-    /// The part of the path that {name} of the pattern stands for, decoded. Throws
-    /// std::invalid_argument if the pattern has no such name.
+    /// The part of the path that {name} of the pattern stands for, decoded. It may contain a slash,
+    /// also at its begin, that the client wrote as %2F: check it before it becomes the name of a
+    /// file. Throws std::invalid_argument if the pattern has no such name.
     [[nodiscard]] std::string_view param(std::string_view name) const;
 
     /// The pattern that led to the handler; empty if none fits.
@@ -80,7 +82,8 @@ public:
     /// The value of the first field of that name; empty if the header has no such field.
     [[nodiscard]] std::string_view header(std::string_view name) const noexcept { return parts_.fields.get(name); }
 
-    /// The host that the client asked for, as in the field Host; empty under HTTP/1.0.
+    /// The host that the client asked for, as in the field Host: "example.com:8080". If the target
+    /// has a host ("http://example.com/"), it is that one. May be empty under HTTP/1.0.
     [[nodiscard]] std::string_view host() const noexcept { return parts_.fields.get("Host"); }
 
     /// 10 or 11: HTTP/1.0 or HTTP/1.1.

@@ -69,6 +69,7 @@ public:
 
     /// Adds to the body. Throws std::system_error: of the socket, errc::timed_out if the client
     /// takes too long, http::errc::wrong_length; weft::cancelled if the client has gone.
+    /// After an error of it nothing more is sent.
     void write(net::const_buffer b);
 
     /// Sends the header, if it was not sent, and what has been written. Throws as write().
@@ -85,7 +86,9 @@ public:
     /// not look complete. Throws as write(), and as fs::file::pread().
     void send_file(fs::file& file, uint64_t offset, uint64_t size);
 
-    /// Adds a field that follows the body. A client of HTTP/1.0 does not get it.
+    /// Adds a field that follows the body. A client of HTTP/1.0 does not get it. Throws
+    /// std::invalid_argument, as headers::add(), and for Transfer-Encoding, Content-Length and
+    /// Host.
     void trailer(std::string_view name, std::string_view value);
 
     /// Whether the header has been sent.

@@ -66,7 +66,7 @@ struct access_entry {
 };
 
 struct server_options {
-    std::size_t header_max = 8 * 1024;     ///< bytes of a request's first line and fields, and of trailers; else 431
+    std::size_t header_max = 8 * 1024;     ///< bytes of a request's header, else 431; of its trailers, else 400
     uint64_t body_max = 1024 * 1024;       ///< bytes of a request's body, else 413; see request::set_body_max()
     std::size_t connections_max = 10'000;  ///< open connections; others get 503
 
@@ -80,7 +80,8 @@ struct server_options {
     /// only its sending side cannot be told from one that has gone.
     bool cancel_if_client_gone = true;
 
-    /// Called after each request, by its connection. It must not throw.
+    /// Called after each request whose header was complete or refused, by its connection. An
+    /// exception from it ends the connection.
     std::function<void(const access_entry&)> access_log = {};
 
     /// Called with an exception that has left a handler, other than failure, and with the request.
@@ -100,7 +101,8 @@ struct server_stats {
 
 class server {
 public:
-    /// Throws std::invalid_argument if a limit is 0 or negative, except handler_time.
+    /// Throws std::invalid_argument if a limit is 0 or negative, except body_max and handler_time,
+    /// which may be 0.
     explicit server(server_options how = {});
 
     /// Cuts off what is left: shutdown() with no time.
@@ -136,7 +138,8 @@ public:
     }
 
     /// wrap turns an accepted stream into the one to use: into a tls::stream. Its handshake is made
-    /// by the connection's green thread.
+    /// by the connection's green thread. If wrap throws a std::exception, that connection is
+    /// closed, and a line printed.
     template <typename Listener, typename Wrap>
     void serve(Listener& listener, Wrap&& wrap) {
         std::remove_reference_t<Wrap>& by_reference = wrap;

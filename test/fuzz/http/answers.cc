@@ -16,7 +16,7 @@ constexpr std::string_view interim = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // The server's help lists its limits, docs/examples.md the rest. Left out are the answers to
 // slowness (408), overload (503) and missing rights (403).
-const std::set<unsigned> statuses{200, 206, 301, 304, 400, 404, 405, 413, 415, 416, 417, 431, 501, 505};
+const std::set<unsigned> statuses{200, 206, 301, 304, 308, 400, 404, 405, 413, 415, 416, 417, 431, 501, 505};
 
 std::string_view take_line(std::string_view& text, std::string_view about) {
     const std::size_t end = text.find("\r\n");

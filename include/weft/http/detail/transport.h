@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <system_error>
@@ -102,8 +104,9 @@ template <typename Stream>
 
 // A connection, and the address of its peer.
 struct accepted {
-    std::unique_ptr<transport> client;
+    std::unique_ptr<transport> client;  // nullptr: wrap has thrown
     std::string peer;
+    std::string why = {};  // what wrap has thrown
 };
 
 // A listener, of any kind.
@@ -130,7 +133,13 @@ public:
         if (ec) return {};
         std::string peer = peer_of(stream);
         using wrapped = decltype(wrap_(std::move(stream)));
-        return {std::make_unique<transport_of<wrapped>>(wrap_(std::move(stream))), std::move(peer)};
+        try {
+            return {std::make_unique<transport_of<wrapped>>(wrap_(std::move(stream))), std::move(peer), {}};
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const std::exception& e) {
+            return {nullptr, std::move(peer), e.what()};
+        }
     }
 
     void close() noexcept override { listener_.close(); }
