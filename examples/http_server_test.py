@@ -34,7 +34,6 @@ class Files(Folder):
                                         ("/empty", "application/octet-stream", b""),
                                         ("/large.bin", "application/octet-stream", self.large),
                                         ("/sub/", "text/html; charset=utf-8", b"below"),
-                                        ("//sub/.//./index.html", "text/html; charset=utf-8", b"below"),
                                         ("http://example.com/a.txt", "text/plain; charset=utf-8", b"0123456789"),
                                         ("/with%20space%20%C3%BC.json", "application/json", "{}".encode())):
                 with self.subTest(target):
@@ -49,9 +48,18 @@ class Files(Folder):
 
     def test_a_folder_without_a_slash_is_redirected_to_itself(self):
         with self.server() as server:
-            for target in "/sub", "//sub", "/%2fsub", "/./sub?q":
-                answer = server.get(target)
-                self.assertEqual((answer.status, answer.headers["Location"]), (301, "/sub/"))
+            for target in "/sub", "/sub?q", "/%2fsub":
+                with self.subTest(target):
+                    answer = server.get(target)
+                    self.assertEqual((answer.status, answer.headers["Location"]), (301, "/sub/"))
+
+    def test_a_path_is_cleaned_by_a_redirect(self):
+        with self.server() as server:
+            for target, clean in (("//sub", "/sub"), ("/./sub?q", "/sub?q"), ("//sub/.//./index.html", "/sub/index.html"),
+                                  ("//etc/passwd", "/etc/passwd")):
+                with self.subTest(target):
+                    answer = server.get(target)
+                    self.assertEqual((answer.status, answer.headers["Location"]), (308, clean))
 
     def test_conditions(self):
         with self.server() as server:
@@ -113,7 +121,7 @@ class Files(Folder):
                     self.assertEqual(answer.status, 400)
                     self.assertNotIn(b"secret", answer.body.split(b":")[0])
             for target in ("/out", "/up/secret", "/up", "/circle", "/.hidden", "/sub/.hidden", "/%2ehidden", "/nowhere", "/a.txt/", "/a.txt/x",
-                           "/%252e%252e/secret", "/...", "/fifo", "/..%5csecret", "/" + "n" * 300, "//etc/passwd", "/proc/self/environ"):
+                           "/%252e%252e/secret", "/...", "/fifo", "/..%5csecret", "/" + "n" * 300, "/proc/self/environ"):
                 with self.subTest(target):
                     self.assertEqual(server.ask(request(target, LAST))[0].status, 404)
             self.assertEqual(server.get("/inside").text, b"below")
