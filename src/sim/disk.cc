@@ -25,7 +25,7 @@ controlled_run& run_of_disk() {
 }  // namespace
 
 // Hosts are not removed, so their numbers stay.
-disk::disk(const host& of) : number_(*run_of_disk().network().computers.find(of.name())) {}
+disk::disk(const host& of) : number_(run_of_disk().network().computers.number_of(of.name())) {}
 
 void disk::set(const disk_options& how) const {
     if (how.latency.count() < 0) refuse_disk("the latency must not be negative");
@@ -52,7 +52,8 @@ uint64_t disk::used() const { return run_of_disk().network().disks().used(number
 void set_wall_clock(const host& of, std::chrono::nanoseconds offset, double drift) {
     if (!(drift > -1)) throw std::invalid_argument("weft::sim::set_wall_clock: the drift must be more than -1");
     controlled_run& run = run_of_disk();
-    run.network().computers.set_clock(*run.network().computers.find(of.name()), {run.now_ns, offset.count(), drift});
+    run.network().computers.set_clock(run.network().computers.number_of(of.name()),
+                                      {run.now_ns, offset.count(), drift});
     run.note("the clock of " + of.name() + " is set");
 }
 

@@ -47,6 +47,8 @@ public:
     [[nodiscard]] std::optional<unsigned> add(std::string_view name);
 
     [[nodiscard]] std::optional<unsigned> find(std::string_view name) const noexcept;
+    // Of one that a program has. Throws std::invalid_argument if it is of an earlier schedule.
+    [[nodiscard]] unsigned number_of(std::string_view name) const;
     // Which one a green thread on `from` means by that address.
     [[nodiscard]] std::optional<unsigned> find(const ip& address, unsigned from) const noexcept;
 

@@ -81,7 +81,8 @@ use_compiler_cache() {
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
     # A precompiled header knows the contents of its headers, comments included; ccache's keys do not.
     # Those of the components are in none.
-    CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' -not -path '*/weft/asio/*' -not -path '*/weft/observe/*' -not -path '*/weft/tls/*' | sort | paste -sd :)
+    CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' -not -path '*/weft/asio/*' -not -path '*/weft/observe/*' -not -path '*/weft/tls/*' \
+        -not -path '*/weft/http/*' -not -path '*/weft/sim/*' | sort | paste -sd :)
     export CCACHE_EXTRAFILES
 }
 

@@ -84,8 +84,9 @@ struct server_options {
     /// exception from it ends the connection.
     std::function<void(const access_entry&)> access_log = {};
 
-    /// Called with an exception that has left a handler, other than failure, and with the request.
-    /// The client gets 500. Empty: a line on stderr.
+    /// Called with an exception that has left a handler, and with the request. The client gets 500.
+    /// Not for failure, nor for weft::timed_out and std::bad_alloc: the client gets 503 for these.
+    /// Empty: a line on stderr.
     std::function<void(const std::exception_ptr&, const request&)> on_exception = {};
 };
 
