@@ -153,7 +153,7 @@ bool connection::serve_request() {
         return false;
     }
     more_may_come_ = !keep_alive_;
-    return keep_alive_ && (parser_->is_done() || skip_body());
+    return keep_alive_ && (parser().is_done() || skip_body());
 }
 
 // Reads the rest of a body that the handler did not want. Returns false if it is too long.

@@ -71,7 +71,7 @@ private:
     // ---- connection_read.cc
     enum class header_result { complete, refused, broken };
     [[nodiscard]] header_result read_header();
-    header_result refuse(refusal why);
+    header_result refuse(const refusal& why);
     void note_first_line();
     std::size_t fail_body(errc why, std::error_code& ec);
     [[nodiscard]] bool parse_body(std::error_code& ec);
@@ -91,6 +91,12 @@ private:
     // ---- connection_write.cc
     void finish(std::error_code& ec);
     void finish_whole(std::error_code& ec);
+
+    // Once a request has begun.
+    [[nodiscard]] request_parser& parser() noexcept {
+        return *parser_;  // NOLINT(bugprone-unchecked-optional-access)
+    }
+
     void begin_head(body_form form, std::optional<uint64_t> size);
     [[nodiscard]] std::optional<uint64_t> announced_size() const;
     [[nodiscard]] bool has_body() const noexcept;
@@ -110,7 +116,7 @@ private:
     std::string out_;  // the header of the response, and what frames its body
 
     // Of the current request.
-    std::optional<request_parser> parser_;
+    std::optional<request_parser> parser_;  // of each request a new one
     clock::time_point began_;
     std::string first_line_;  // only if it is needed
     const router::route* route_ = nullptr;

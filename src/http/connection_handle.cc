@@ -204,7 +204,7 @@ void connection::call_inside() {
     const int64_t deadline = limit.count() == 0 ? never : weft::detail::deadline_after(limit);
     weft::detail::cancel_context running(weft::detail::enclosing_context(), deadline);
     const bool is_watched = server_.how.cancel_if_client_gone;
-    watch_->begin(running, !parser_->is_done(), is_watched);
+    watch_->begin(running, !parser().is_done(), is_watched);
     if (server_.is_cut_off()) running.cancel();
     try {
         const weft::detail::ambient_scope inside(&running);

@@ -34,7 +34,7 @@ void connection::note_first_line() {
     }
 }
 
-connection::header_result connection::refuse(refusal why) {
+connection::header_result connection::refuse(const refusal& why) {
     if (first_line_.empty()) note_first_line();
     is_head_request_ = first_line_.starts_with("HEAD ");
     keep_alive_ = false;
@@ -47,7 +47,7 @@ connection::header_result connection::read_header() {
     for (;;) {
         boost::system::error_code wrong;
         if (!in_.empty()) {
-            const std::size_t used = parser_->put(buffer_of(in_.text()), wrong);
+            const std::size_t used = parser().put(buffer_of(in_.text()), wrong);
             in_.consume(used);
             if (!wrong) break;
             if (wrong != error::need_more) {
@@ -71,15 +71,15 @@ connection::header_result connection::read_header() {
         if (r.fields.count("Host") <= 1 && (r.fields.has("Host") || r.version < 11))
             r.fields.set("Host", parts->authority);
     }
-    if (const std::optional<refusal> no = check_header(r, parser_->chunked())) return refuse(*no);
-    keep_alive_ = parser_->keep_alive();
+    if (const std::optional<refusal> no = check_header(r, parser().chunked())) return refuse(*no);
+    keep_alive_ = parser().keep_alive();
     if (r.fields.has_token("Connection", "close")) keep_alive_ = false;  // whatever else it says
-    if (!parser_->chunked()) r.content_length = parser_->content_length().value_or(0);
-    expects_continue_ = r.version >= 11 && !parser_->is_done() && r.fields.has("Expect");
+    if (!parser().chunked()) r.content_length = parser().content_length().value_or(0);
+    expects_continue_ = r.version >= 11 && !parser().is_done() && r.fields.has("Expect");
     return header_result::complete;
 }
 
-void connection::set_body_max(uint64_t bytes) noexcept { parser_->set_body_max(bytes); }
+void connection::set_body_max(uint64_t bytes) noexcept { parser().set_body_max(bytes); }
 
 std::size_t connection::fail_body(errc why, std::error_code& ec) {
     body_error_ = why;
@@ -90,10 +90,10 @@ std::size_t connection::fail_body(errc why, std::error_code& ec) {
 
 // Parses what has arrived. Returns whether that gave bytes, the end, or an error.
 bool connection::parse_body(std::error_code& ec) {
-    while (!in_.empty() && !parser_->is_done()) {
+    while (!in_.empty() && !parser().is_done()) {
         boost::system::error_code wrong;
-        const std::size_t before = parser_->filled();
-        const std::size_t used = parser_->put(buffer_of(in_.text()), wrong);
+        const std::size_t before = parser().filled();
+        const std::size_t used = parser().put(buffer_of(in_.text()), wrong);
         in_.consume(used);
         if (wrong == error::need_more) {
             // A line of a chunk's size, or trailers.
@@ -104,10 +104,10 @@ bool connection::parse_body(std::error_code& ec) {
             fail_body(wrong == error::body_limit ? errc::body_too_large : errc::bad_body, ec);
             return true;
         }
-        if (used == 0 && parser_->filled() == before) break;  // there is no more room
+        if (used == 0 && parser().filled() == before) break;  // there is no more room
     }
-    if (parser_->is_done()) watch_->body_ended();
-    return parser_->filled() != 0 || parser_->is_done() || static_cast<bool>(ec);
+    if (parser().is_done()) watch_->body_ended();
+    return parser().filled() != 0 || parser().is_done() || static_cast<bool>(ec);
 }
 
 // Reads more of the body from the client. Only the time in which it waits counts. Returns 0 on an
@@ -142,33 +142,33 @@ std::size_t connection::fill_body(net::mutable_buffer room, std::error_code& ec)
 
 // Reads a body without chunks to where the handler wants it. Returns false on an error.
 bool connection::read_directly(net::mutable_buffer into, std::error_code& ec) {
-    const uint64_t rest = parser_->content_length_remaining().value_or(0);
+    const uint64_t rest = parser().content_length_remaining().value_or(0);
     const std::size_t most = static_cast<std::size_t>(std::min<uint64_t>(rest, into.size()));
     const std::size_t n = fill_body({into.data(), most}, ec);
     if (n == 0) return false;
     boost::system::error_code wrong;
-    parser_->put(boost::asio::const_buffer(into.data(), n), wrong);
-    if (parser_->is_done()) watch_->body_ended();
+    parser().put(boost::asio::const_buffer(into.data(), n), wrong);
+    if (parser().is_done()) watch_->body_ended();
     return true;
 }
 
 std::size_t connection::read_body(net::mutable_buffer into, std::error_code& ec) {
     ec = body_error_;
-    if (ec || into.size() == 0 || parser_->is_done()) return 0;
+    if (ec || into.size() == 0 || parser().is_done()) return 0;
     const std::optional<uint64_t> size = request_.content_length();
-    if (size && *size > parser_->body_max()) return fail_body(errc::body_too_large, ec);
+    if (size && *size > parser().body_max()) return fail_body(errc::body_too_large, ec);
     if (!in_.empty()) expects_continue_ = false;  // the client did not wait for it
-    parser_->set_room(into);
+    parser().set_room(into);
     while (!parse_body(ec) && !ec) {
-        if (in_.empty() && !parser_->chunked()) {
+        if (in_.empty() && !parser().chunked()) {
             if (!read_directly(into, ec)) break;
-            return parser_->filled();
+            return parser().filled();
         }
         const std::size_t n = fill_body(in_.room(), ec);
         in_.add(n);
         if (n == 0) break;
     }
-    return parser_->filled();
+    return parser().filled();
 }
 
 }  // namespace weft::http::detail

@@ -52,7 +52,7 @@ void connection::begin_head(body_form form, std::optional<uint64_t> size) {
     if (form == body_form::to_the_end || server_.is_ending() || w.fields.has_token("Connection", "close")) {
         keep_alive_ = false;
     }
-    if (!parser_->is_done() && expects_continue_ && in_.empty()) keep_alive_ = false;
+    if (!parser().is_done() && expects_continue_ && in_.empty()) keep_alive_ = false;
     out_ = "HTTP/1.1 ";
     append_number(out_, w.status, 10);
     ((out_ += ' ') += reason_of(w.status)) += "\r\n";
