@@ -107,6 +107,8 @@ inline void take_step(operation /*what*/, const void* /*object*/) noexcept {}
 inline void step(operation /*what*/, const void* /*object*/) noexcept {}
 
 inline void ends(const void* /*object*/) noexcept {}
+
+inline void note_unlock(const void* /*lock*/) noexcept {}
 #endif
 
 }  // namespace weft::detail
