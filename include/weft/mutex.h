@@ -44,7 +44,7 @@ public:
 
     ~mutex() {
         check_destroyed("weft::mutex");
-        detail::ends(this);
+        detail::lock_ends(this);
     }
 
     /// Any thread. Blocks until the caller holds the mutex.

@@ -83,8 +83,8 @@ void note_end(const void* object) noexcept {
     if (simulation* sim = controlling()) sim->object_ends(object);
 }
 
-void note_unlock(const void* lock) noexcept {
-    if (simulation* sim = controlling()) sim->has_done(operation::mutex_unlock, lock);
+void note_done(operation what, const void* object) noexcept {
+    if (simulation* sim = controlling()) sim->has_done(what, object);
 }
 
 void requeue(M* m) noexcept {

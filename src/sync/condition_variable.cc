@@ -76,7 +76,7 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     if (watch.fired) {
         m.unlock_now();
         if (simulates()) [[unlikely]]
-            note_unlock(&m);
+            note_done(operation::mutex_unlock, &m);
         state_.unlock_bits(bits);
     } else {
         result = park(watch.me, bits, m, deadline_ns);
@@ -98,7 +98,7 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     me.slot = this;
     m.unlock_now();
     if (simulates()) [[unlikely]]
-        note_unlock(&m);
+        note_done(operation::mutex_unlock, &m);
     const wait_result result = wait_cancellable(state_, {.me = me,
                                                          .queue = waiters_,
                                                          .bits = bits | waiting,

@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/random.h"
-#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
 #include "wait/thread_note.h"
@@ -316,9 +315,8 @@ std::size_t select_one(select_request& r) {
 std::size_t select_among(select_request& r) {
     step(operation::select, nullptr);
     const std::size_t done = select_one(r);
-    if (simulation* sim = current_simulation(); sim != nullptr && done < r.count && r.cases[done].object != nullptr)
-        [[unlikely]]
-        sim->has_done(operation::select, r.cases[done].object);
+    if (simulates() && done < r.count && r.cases[done].object != nullptr) [[unlikely]]
+        note_done(operation::select, r.cases[done].object);
     return done;
 }
 

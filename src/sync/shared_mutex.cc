@@ -69,7 +69,7 @@ shared_mutex::~shared_mutex() {
         if (goes_on) return;  // kept for later unlocks
     }
     reader_slots::destroy(slots);
-    ends(this);
+    lock_ends(this);
 }
 
 // Completes the caller's change, made to bits: admits or wakes the next holders and frees the

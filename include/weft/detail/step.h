@@ -73,8 +73,9 @@ void take_step(operation what, const void* object) noexcept;
 // No operation on the object follows, so its address may become that of another one.
 void note_end(const void* object) noexcept;
 
-// The caller has unlocked a lock without a step: the lock of a wait on a condition variable.
-void note_unlock(const void* lock) noexcept;
+// The caller has done that within a step of something else: unlocked the lock of a condition
+// variable, or what select() chose.
+void note_done(operation what, const void* object) noexcept;
 
 // One instruction and its jump. GCC makes two of the load of an atomic.
 [[nodiscard, gnu::always_inline]] inline bool simulates() noexcept {
@@ -94,7 +95,7 @@ some:
 }
 
 // For the destructor of a lock.
-[[gnu::always_inline]] inline void ends(const void* object) noexcept {
+[[gnu::always_inline]] inline void lock_ends(const void* object) noexcept {
     if (simulates()) [[unlikely]]
         note_end(object);
 }
@@ -106,9 +107,9 @@ inline void take_step(operation /*what*/, const void* /*object*/) noexcept {}
 
 inline void step(operation /*what*/, const void* /*object*/) noexcept {}
 
-inline void ends(const void* /*object*/) noexcept {}
+inline void lock_ends(const void* /*object*/) noexcept {}
 
-inline void note_unlock(const void* /*lock*/) noexcept {}
+inline void note_done(operation /*what*/, const void* /*object*/) noexcept {}
 #endif
 
 }  // namespace weft::detail
