@@ -51,7 +51,7 @@ def by_cmake(project, work, library_path, *settings):
     run("cmake", "-G", "Ninja", "-S", os.path.join(HERE, "consumer", project), "-B", build, "-DCMAKE_BUILD_TYPE=Release", *settings)
     run("cmake", "--build", build, "-j", str(os.cpu_count() or 1))
     run_consumer(os.path.join(build, "consumer"), library_path)
-    for component in ("instrumented", "secured", "adapted"):
+    for component in ("instrumented", "secured", "adapted", "served"):
         if os.path.exists(os.path.join(build, component)):
             run_consumer(os.path.join(build, component), library_path)
 

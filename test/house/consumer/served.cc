@@ -25,8 +25,8 @@ int main() {
         while (const std::size_t n = c.read_some(part)) all.append(part.data(), n);
         server.shutdown(std::chrono::seconds(1));
         serving.wait();
-        if (all.ends_with("hello world")) return 0;
-        std::printf("another answer: %s\n", all.c_str());
-        return 1;
+        const bool told = all.ends_with("hello world");
+        std::puts(told ? "the sum of the first hundred squares is 338350" : all.c_str());
+        return told ? 0 : 1;
     });
 }
