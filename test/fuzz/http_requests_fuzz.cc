@@ -6,7 +6,7 @@
 //
 // needs: fuzz_http
 // mutant: src/http/parser.cc | > header_max_) | > header_max_ + 1)
-// mutant: src/http/connection_read.cc | = parser_->keep_alive() | = parser_->keep_alive() || r.version == 10
+// mutant: src/http/connection_read.cc | = parser().keep_alive() | = parser().keep_alive() || r.version == 10
 #include <algorithm>
 #include <array>
 #include <cstdio>
