@@ -25,6 +25,7 @@
 #include <unordered_map>
 
 #include "debug/g_snapshot.h"
+#include "events/perfetto_fields.h"
 #include "observe/exporters.h"
 #include "observe/output.h"
 #include "observe/timeline.h"
@@ -36,63 +37,15 @@ namespace {
 using protozero::pbf_writer;
 using weft::detail::event_kind;
 
-// Message Trace.
-constexpr uint32_t trace_packet = 1;
+namespace debug_annotation = weft::detail::perfetto::debug_annotation;
+namespace descriptor = weft::detail::perfetto::descriptor;
+namespace packet = weft::detail::perfetto::packet;
+namespace process_fields = weft::detail::perfetto::process;
+namespace track_event = weft::detail::perfetto::track_event;
 
-namespace packet {
-constexpr uint32_t clock_snapshot = 6;
-constexpr uint32_t timestamp = 8;
-constexpr uint32_t sequence_id = 10;
-constexpr uint32_t track_event = 11;
-constexpr uint32_t compressed_packets = 50;
-constexpr uint32_t interned_data = 12;
-constexpr uint32_t sequence_flags = 13;
-constexpr uint32_t defaults = 59;
-constexpr uint32_t timestamp_clock_id = 58;
-constexpr uint32_t track_descriptor = 60;
-constexpr uint32_t first_on_sequence = 87;
-}  // namespace packet
-
-namespace descriptor {
-constexpr uint32_t uuid = 1;
-constexpr uint32_t name = 2;
-constexpr uint32_t process = 3;
-constexpr uint32_t thread = 4;
-constexpr uint32_t parent = 5;
-constexpr uint32_t counter = 8;
-constexpr uint32_t child_ordering = 11;
-constexpr uint32_t rank = 12;
-constexpr uint32_t merge_behavior = 15;
-constexpr uint32_t merge_key = 17;
-constexpr int ordered_by_rank = 3;
-constexpr int never_merged = 2;
-constexpr int merged_by_key = 3;
-}  // namespace descriptor
-
-namespace debug_annotation {
-constexpr uint32_t string_value = 6;
-constexpr uint32_t name = 10;
-}  // namespace debug_annotation
-
-namespace track_event {
-constexpr uint32_t debug_annotations = 4;
-constexpr uint32_t type = 9;
-constexpr uint32_t name_iid = 10;
-constexpr uint32_t track_uuid = 11;
-constexpr uint32_t name = 23;
-constexpr uint32_t counter_value = 30;
-constexpr uint32_t double_counter_value = 44;
-constexpr uint32_t flow_ids = 47;
-constexpr uint32_t terminating_flow_ids = 48;
-constexpr int begin = 1;
-constexpr int end = 2;
-constexpr int instant = 3;
-constexpr int counter = 4;
-}  // namespace track_event
+using weft::detail::perfetto::trace_packet;
 
 constexpr uint32_t sequence = 1;
-constexpr uint32_t state_cleared = 1;
-constexpr uint32_t needs_state = 2;
 
 constexpr uint32_t clock_realtime = 1;
 constexpr uint32_t clock_monotonic = 3;
@@ -120,8 +73,8 @@ public:
         begin();
         describe(process_track, [&](pbf_writer& d) {
             pbf_writer process(d, descriptor::process);
-            process.add_int32(1, r_.pid);
-            process.add_string(6, r_.program);
+            process.add_int32(process_fields::pid, r_.pid);
+            process.add_string(process_fields::name, r_.program);
         });
         describe_group(processors, "Processors", 1);
         describe_group(green_threads, "Green threads", 2);
@@ -263,7 +216,7 @@ private:
 
     void begin() {
         add_packet([&](pbf_writer& p) {
-            p.add_uint32(packet::sequence_flags, state_cleared);
+            p.add_uint32(packet::sequence_flags, packet::state_cleared);
             p.add_bool(packet::first_on_sequence, true);
             {
                 pbf_writer snapshot(p, packet::clock_snapshot);
@@ -289,7 +242,7 @@ private:
             const int64_t time = ns < last_ns_ ? last_ns_ : ns;
             p.add_uint64(packet::timestamp, static_cast<uint64_t>(time - last_ns_));
             last_ns_ = time;
-            p.add_uint32(packet::sequence_flags, needs_state);
+            p.add_uint32(packet::sequence_flags, packet::needs_state);
             pbf_writer e(p, packet::track_event);
             fill(e);
         });
@@ -376,7 +329,7 @@ private:
         const uint32_t number = found->second;
         if (is_new) {
             add_packet([&](pbf_writer& p) {
-                p.add_uint32(packet::sequence_flags, needs_state);
+                p.add_uint32(packet::sequence_flags, packet::needs_state);
                 pbf_writer data(p, packet::interned_data);
                 pbf_writer entry(data, 2);
                 entry.add_uint64(1, number);

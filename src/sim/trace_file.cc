@@ -11,53 +11,21 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "events/perfetto_fields.h"
 
 namespace weft::sim {
 
 namespace {
 
-constexpr uint32_t trace_packet = 1;
+namespace annotation = weft::detail::perfetto::debug_annotation;
+namespace descriptor = weft::detail::perfetto::descriptor;
+namespace event = weft::detail::perfetto::track_event;
+namespace packet = weft::detail::perfetto::packet;
+namespace process = weft::detail::perfetto::process;
 
-namespace packet {
-constexpr uint32_t timestamp = 8;
-constexpr uint32_t sequence_id = 10;
-constexpr uint32_t track_event = 11;
-constexpr uint32_t sequence_flags = 13;
-constexpr uint32_t track_descriptor = 60;
-}  // namespace packet
-
-namespace descriptor {
-constexpr uint32_t uuid = 1;
-constexpr uint32_t name = 2;
-constexpr uint32_t process = 3;
-constexpr uint32_t parent = 5;
-constexpr uint32_t child_ordering = 11;
-constexpr uint32_t rank = 12;
-constexpr uint64_t ordered_by_rank = 3;
-}  // namespace descriptor
-
-namespace process {
-constexpr uint32_t pid = 1;
-constexpr uint32_t name = 6;
-}  // namespace process
-
-namespace annotation {
-constexpr uint32_t string_value = 6;
-constexpr uint32_t name = 10;
-}  // namespace annotation
-
-namespace event {
-constexpr uint32_t annotations = 4;
-constexpr uint32_t type = 9;
-constexpr uint32_t track_uuid = 11;
-constexpr uint32_t name = 23;
-constexpr uint64_t begin = 1;
-constexpr uint64_t end = 2;
-constexpr uint64_t instant = 3;
-}  // namespace event
+using weft::detail::perfetto::trace_packet;
 
 constexpr uint64_t sequence = 1;
-constexpr uint64_t state_cleared = 1;
 
 constexpr uint64_t process_track = 1;
 constexpr uint64_t running_track = 2;
@@ -125,7 +93,7 @@ private:
         whole.add(descriptor::child_ordering, descriptor::ordered_by_rank);
         message first;
         first.add(packet::sequence_id, sequence);
-        first.add(packet::sequence_flags, state_cleared);
+        first.add(packet::sequence_flags, packet::state_cleared);
         first.add(packet::track_descriptor, whole);
         trace_.add(trace_packet, first);
         describe(running_track, "runs");
@@ -204,7 +172,7 @@ private:
         message a;
         a.add(annotation::name, name);
         a.add(annotation::string_value, value);
-        e.add(event::annotations, a);
+        e.add(event::debug_annotations, a);
     }
 
     const outcome& o_;

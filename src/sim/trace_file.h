@@ -8,8 +8,7 @@
 //
 // Written by hand: the format is a few nested messages, and a library for it would be the only one
 // that weft::sim needs. The recorder of weft::observe writes what really happened, from the events
-// of the scheduler, which a simulation does not make. Field numbers are those of the published
-// schema, protos/perfetto/trace/perfetto_trace.proto.
+// of the scheduler, which a simulation does not make.
 //
 // Threads: any.
 // See:     docs/sim.md#as-a-picture
