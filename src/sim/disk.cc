@@ -20,12 +20,17 @@ controlled_run& run_of_disk() {
     return *run;
 }
 
+unsigned number_on_disk(const host& of) {
+    static_cast<void>(run_of_disk());
+    return detail::host_access::number(of);
+}
+
 [[noreturn]] void refuse_disk(const std::string& why) { throw std::invalid_argument("weft::sim::disk: " + why); }
 
 }  // namespace
 
 // Hosts are not removed, so their numbers stay.
-disk::disk(const host& of) : number_(run_of_disk().network().computers.number_of(of.name())) {}
+disk::disk(const host& of) : number_(number_on_disk(of)) {}
 
 void disk::set(const disk_options& how) const {
     if (how.latency.count() < 0) refuse_disk("the latency must not be negative");
@@ -52,8 +57,7 @@ uint64_t disk::used() const { return run_of_disk().network().disks().used(number
 void set_wall_clock(const host& of, std::chrono::nanoseconds offset, double drift) {
     if (!(drift > -1)) throw std::invalid_argument("weft::sim::set_wall_clock: the drift must be more than -1");
     controlled_run& run = run_of_disk();
-    run.network().computers.set_clock(run.network().computers.number_of(of.name()),
-                                      {run.now_ns, offset.count(), drift});
+    run.network().computers.set_clock(detail::host_access::number(of), {run.now_ns, offset.count(), drift});
     run.note("the clock of " + of.name() + " is set");
 }
 

@@ -38,7 +38,7 @@ void do_disk_fault(const host& h, fault_kind what) {
     d.set(how);
     if (what != fault_kind::disk_sync_fails && what != fault_kind::disk_sync_honest) return;
     simulated_network& net = controlled_run::of_caller()->network();
-    net.disks().fail_next_sync(net.computers.number_of(h.name()), what == fault_kind::disk_sync_fails);
+    net.disks().fail_next_sync(detail::host_access::number(h), what == fault_kind::disk_sync_fails);
 }
 
 void do_fault(const network& net, const fault& f, const std::function<void(host)>& restarted) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 
 namespace weft::sim {
 
@@ -52,15 +50,6 @@ std::optional<unsigned> hosts::find(std::string_view name) const noexcept {
         if (all_[i].name == name) return static_cast<unsigned>(i);
     }
     return std::nullopt;
-}
-
-unsigned hosts::number_of(std::string_view name) const {
-    const std::optional<unsigned> known = find(name);
-    if (!known) {
-        throw std::invalid_argument("weft::sim: this schedule has no host \"" + std::string(name) +
-                                    "\"; make hosts in the function that explore() or run() runs");
-    }
-    return *known;
 }
 
 std::array<uint8_t, 4> hosts::address(unsigned host) noexcept {

@@ -34,6 +34,8 @@ struct wall_clock {
     double drift = 0;  // a part of the time since then
 };
 
+class host;
+
 class hosts {
 public:
     // Begins again, with "localhost".
@@ -47,10 +49,10 @@ public:
     [[nodiscard]] std::optional<unsigned> add(std::string_view name);
 
     [[nodiscard]] std::optional<unsigned> find(std::string_view name) const noexcept;
-    // Of one that a program has. Throws std::invalid_argument if it is of an earlier schedule.
-    [[nodiscard]] unsigned number_of(std::string_view name) const;
     // Which one a green thread on `from` means by that address.
     [[nodiscard]] std::optional<unsigned> find(const ip& address, unsigned from) const noexcept;
+
+    [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
 
     [[nodiscard]] const std::string& name(unsigned host) const noexcept { return all_[host].name; }
 
@@ -97,5 +99,15 @@ private:
     std::vector<record> all_;
     std::set<std::pair<unsigned, unsigned>> cut_;
 };
+
+namespace detail {
+
+// The number of a host that a program has. Throws std::invalid_argument if it is of another
+// schedule, which had more hosts.
+struct host_access {
+    [[nodiscard]] static unsigned number(const host& h);
+};
+
+}  // namespace detail
 
 }  // namespace weft::sim

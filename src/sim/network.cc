@@ -13,6 +13,8 @@
 
 namespace weft::sim {
 
+using detail::host_access;
+
 namespace {
 
 controlled_run& current() {
@@ -38,33 +40,40 @@ unsigned found(std::string_view name) {
 
 }  // namespace
 
-std::string host::name() const { return current().network().computers.name(number_); }
+unsigned detail::host_access::number(const host& h) {
+    if (h.number_ >= current().network().computers.count())
+        refuse("a host of another schedule was used; make hosts in the function that explore() or run() runs");
+    return h.number_;
+}
+
+std::string host::name() const { return current().network().computers.name(host_access::number(*this)); }
 
 net::endpoint host::address() const { return {hosts::address(number_), 0}; }
 
 void host::go(std::function<void()> f) const {
-    current().on_host(number_, [&] { weft::go(std::move(f)); });
+    current().on_host(host_access::number(*this), [&] { weft::go(std::move(f)); });
 }
 
 void host::crash() const {
-    if (number_ == 0) refuse("\"localhost\" cannot crash, because the test runs there; add a host for what crashes");
+    if (host_access::number(*this) == 0)
+        refuse("\"localhost\" cannot crash, because the test runs there; add a host for what crashes");
     if (!is_up()) return;
     current().note(name() + " crashes");
-    current().network().crash(number_);
+    current().network().crash(host_access::number(*this));
 }
 
 void host::restart() const {
     if (is_up()) refuse("the host \"" + name() + "\" is up; only one that has crashed can restart");
     current().note(name() + " restarts");
-    current().network().restart(number_);
+    current().network().restart(host_access::number(*this));
 }
 
 void host::fail(socket_call what, std::errc error, const call_failures& which) const {
     if (error == std::errc{}) refuse("a call fails with an error, and std::errc{} is none");
-    current().network().fail(number_, what, static_cast<int>(error), which);
+    current().network().fail(host_access::number(*this), what, static_cast<int>(error), which);
 }
 
-bool host::is_up() const { return current().network().computers.is_up(number_); }
+bool host::is_up() const { return current().network().computers.is_up(host_access::number(*this)); }
 
 network::network() { static_cast<void>(current()); }
 
@@ -100,14 +109,14 @@ void network::partition(const host& a, const host& b) const {
 
 void network::partition_one_way(const host& from, const host& to) const {
     current().note(from.name() + " no longer reaches " + to.name());
-    current().network().computers.cut(from.number_, to.number_);
+    current().network().computers.cut(host_access::number(from), host_access::number(to));
 }
 
 void network::heal(const host& a, const host& b) const {
     current().note(a.name() + " and " + b.name() + " reach each other");
     hosts& all = current().network().computers;
-    all.heal(a.number_, b.number_);
-    all.heal(b.number_, a.number_);
+    all.heal(host_access::number(a), host_access::number(b));
+    all.heal(host_access::number(b), host_access::number(a));
 }
 
 void network::heal() const {
@@ -124,7 +133,7 @@ net::tcp_listener network::listen(std::string_view host_and_port) const {
     if (!at) refuse("\"" + std::string(host_and_port) + "\" has no port; write server:80");
     const std::optional<unsigned> known = current().network().computers.find(name);
     const host where = known ? host(*known) : add_host(name);
-    return current().on_host(where.number_, [&] { return net::tcp_listener(*at); });
+    return current().on_host(host_access::number(where), [&] { return net::tcp_listener(*at); });
 }
 
 net::tcp_stream network::dial(std::string_view host_and_port) const { return net::dial(host_and_port); }

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -75,6 +76,18 @@ void crash_and_look(const sim::host& h, std::function<void()> f, std::function<v
     });
     done.wait();
     check(wrong.empty(), wrong.c_str());
+}
+
+TEST(SimulatedDisk, AHostOfAnotherScheduleIsRefused) {
+    std::optional<sim::host> kept;
+    disk_passes([&] { kept = sim::network().add_host("h"); }, 1);
+    for (const std::function<void()>& use : {std::function<void()>([&] { sim::disk{*kept}; }),
+                                             std::function<void()>([&] { sim::set_wall_clock(*kept, 1s); }),
+                                             std::function<void()>([&] { kept->crash(); })}) {
+        const sim::report r = sim::explore({.schedules = 1}, use);
+        EXPECT_EQ(r.result, verdict::failed) << r.text();
+        EXPECT_NE(r.reason.find("a host of another schedule was used"), std::string::npos) << r.reason;
+    }
 }
 
 // ---- What programs see.

@@ -30,6 +30,10 @@
 
 namespace weft::sim {
 
+namespace detail {
+struct host_access;
+}  // namespace detail
+
 /// What happens between two sockets.
 struct network_options {
     /// From the send of a byte or datagram to its arrival.
@@ -80,13 +84,15 @@ public:
     [[nodiscard]] bool is_up() const;
 
     /// Makes calls of that kind on its sockets fail with the error. Only calls count that would
-    /// succeed: an accept with a connection, a receive with bytes.
+    /// succeed: an accept with a connection, a receive with bytes. All rules count such a call, also
+    /// if another one makes it fail.
     void fail(socket_call what, std::errc error, const call_failures& which = {}) const;
 
     friend bool operator==(const host&, const host&) noexcept = default;
 
 private:
     friend class network;
+    friend struct detail::host_access;
 
     explicit host(unsigned number) noexcept : number_(number) {}
 
