@@ -121,10 +121,18 @@ int simulated_disks::begin(unsigned& host, const char* verb, std::string_view pa
     weft::detail::take_step(weft::detail::operation::checkpoint, nullptr);
     host = run_.host_of_caller();
     if (run_.caller_has_crashed()) return -host_crashed;
-    if (run_.keeps_steps()) run_.note("" + run_.network().computers.name(host) + " " + verb + " " + std::string(path));
+    if (run_.keeps_steps()) run_.note(run_.network().computers.name(host) + " " + verb + " " + std::string(path));
     return 0;
 }
 
+// Of a call on a path, which need not exist.
+int simulated_disks::begin_at(unsigned& host, place& p, const char* verb, std::string_view path) {
+    if (const int error = begin(host, verb, path); error != 0) return error;
+    p = find(of(host), path);
+    return p.error;
+}
+
+// Of a call on an open file.
 int simulated_disks::begin(int fd, open_file*& f, const char* verb) {
     const auto i = static_cast<std::size_t>(fd - first_);
     if (i >= open_.size() || open_[i]->of == nullptr) return -EBADF;
@@ -218,15 +226,13 @@ int simulated_disks::open_at(unsigned host, const place& p, const os::open_flags
     }
     drive& d = of(host);
     node* n = p.at;
+    if (n == nullptr && !how.create) return -ENOENT;
+    if (n != nullptr && how.create && how.exclusive) return -EEXIST;
+    if (n == nullptr ? p.must_be_directory : n->is_directory && (how.write || how.create)) return -EISDIR;
+    if (const int error = failure_of(host, file_call::open); error != 0) return error;
     if (n == nullptr) {
-        if (!how.create) return -ENOENT;
-        if (p.must_be_directory) return -EISDIR;
         n = &new_node(d, false, permissions);
         change_names(d, {{p.directory, p.name, n}});
-    } else if (how.create && how.exclusive) {
-        return -EEXIST;
-    } else if (n->is_directory && (how.write || how.create)) {
-        return -EISDIR;
     }
     if (how.truncate && !n->bytes.empty()) apply(d, *n, true, 0, {});
     const int i = free_.back();
@@ -244,10 +250,8 @@ int simulated_disks::open_at(unsigned host, const place& p, const os::open_flags
 
 int simulated_disks::open(const char* path, const os::open_flags& how, uint32_t permissions) {
     unsigned host = 0;
-    if (const int error = begin(host, "opens", path); error != 0) return error;
-    const place p = find(of(host), path);
-    if (p.error != 0) return p.error;
-    if (const int error = failure_of(host, file_call::open); error != 0) return error;
+    place p;
+    if (const int error = begin_at(host, p, "opens", path); error != 0) return error;
     const int fd = open_at(host, p, how, permissions);
     if (fd >= 0) open_[static_cast<std::size_t>(fd - first_)]->path = path;
     return fd;
@@ -268,9 +272,8 @@ int simulated_disks::list(const char* path,
                           void (*each)(void* closure, const char* name, os::file_kind kind),
                           void* closure) {
     unsigned host = 0;
-    if (const int error = begin(host, "lists", path); error != 0) return error;
-    const place p = find(of(host), path);
-    if (p.error != 0) return p.error;
+    place p;
+    if (const int error = begin_at(host, p, "lists", path); error != 0) return error;
     if (p.at == nullptr) return -ENOENT;
     if (!p.at->is_directory) return -ENOTDIR;
     if (const int error = failure_of(host, file_call::list); error != 0) return error;
@@ -306,9 +309,8 @@ int simulated_disks::rename(const char* from, const char* to) {
 
 int simulated_disks::unlink(const char* path) {
     unsigned host = 0;
-    if (const int error = begin(host, "removes", path); error != 0) return error;
-    const place p = find(of(host), path);
-    if (p.error != 0) return p.error;
+    place p;
+    if (const int error = begin_at(host, p, "removes", path); error != 0) return error;
     if (p.at == nullptr) return -ENOENT;
     if (p.at->is_directory) return -EISDIR;
     if (const int error = failure_of(host, file_call::unlink); error != 0) return error;
@@ -318,9 +320,8 @@ int simulated_disks::unlink(const char* path) {
 
 int simulated_disks::make_directory(const char* path, uint32_t permissions) {
     unsigned host = 0;
-    if (const int error = begin(host, "makes the directory", path); error != 0) return error;
-    const place p = find(of(host), path);
-    if (p.error != 0) return p.error;
+    place p;
+    if (const int error = begin_at(host, p, "makes the directory", path); error != 0) return error;
     if (p.at != nullptr) return -EEXIST;
     if (const int error = failure_of(host, file_call::make_directory); error != 0) return error;
     change_names(of(host), {{p.directory, p.name, &new_node(of(host), true, permissions)}});
@@ -329,9 +330,8 @@ int simulated_disks::make_directory(const char* path, uint32_t permissions) {
 
 int simulated_disks::remove_directory(const char* path) {
     unsigned host = 0;
-    if (const int error = begin(host, "removes the directory", path); error != 0) return error;
-    const place p = find(of(host), path);
-    if (p.error != 0) return p.error;
+    place p;
+    if (const int error = begin_at(host, p, "removes the directory", path); error != 0) return error;
     if (p.at == nullptr) return -ENOENT;
     if (!p.at->is_directory) return -ENOTDIR;
     if (p.name.empty()) return error_of_removal(path);
@@ -354,9 +354,8 @@ void simulated_disks::describe(const node& n, os::file_status& s) const {
 
 int simulated_disks::status_at(const char* path, os::file_status& s) {
     unsigned host = 0;
-    if (const int error = begin(host, "looks at", path); error != 0) return error;
-    const place p = find(of(host), path);
-    if (p.error != 0) return p.error;
+    place p;
+    if (const int error = begin_at(host, p, "looks at", path); error != 0) return error;
     if (p.at == nullptr) return -ENOENT;
     describe(*p.at, s);
     return 0;

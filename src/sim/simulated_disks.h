@@ -163,6 +163,7 @@ private:
     [[nodiscard]] node& new_node(drive& d, bool is_directory, uint32_t permissions);
     [[nodiscard]] place find(drive& d, std::string_view path) const;
     [[nodiscard]] int begin(unsigned& host, const char* verb, std::string_view path);
+    [[nodiscard]] int begin_at(unsigned& host, place& p, const char* verb, std::string_view path);
     [[nodiscard]] int begin(int fd, open_file*& f, const char* verb);
     [[nodiscard]] int failure_of(unsigned host, file_call what);
     [[nodiscard]] int wait(unsigned host);
