@@ -149,7 +149,7 @@ bool connection::serve_request() {
         if (!response_.has_begun()) access::parts(response_).status = client_closed_request;
         is_broken_ = true;
         more_may_come_ = false;
-        client_->close();  // an incomplete response must not look complete
+        client_->close();  // without the end of the response
         return false;
     }
     more_may_come_ = !keep_alive_;

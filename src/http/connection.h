@@ -8,8 +8,8 @@
 //   chunked        HTTP/1.1 without Content-Length
 //   to the end     HTTP/1.0 without Content-Length: the connection ends with the body
 //
-// After an error within a response the connection is closed without its end, so that it cannot look
-// complete.
+// After an error within a response the connection is closed without its end, so that it does not
+// look complete. docs/http.md names the two cases in which it does.
 //
 // Pipelining. Clients may send a request before they get the response to the previous one. It waits
 // in the input, and is read next.

@@ -137,7 +137,9 @@ static void test_invalid(void) {
     run_sim_opts_t opts = RUN_SIM_OPTS_INIT;
     CHECK_STATUS(RUN_INVALID, run_sim_explore(NULL, NULL, nothing, NULL));
     CHECK_STATUS(RUN_INVALID, run_sim_explore(&r, NULL, NULL, NULL));
+    r = (run_sim_report_t*)&opts; /* any address: it must be replaced */
     CHECK_STATUS(RUN_INVALID, run_sim_replay(&r, NULL, NULL, nothing, NULL));
+    CHECK(r == NULL);
     CHECK_STATUS(RUN_INVALID, run_sim_replay(&r, "no schedule", NULL, nothing, NULL));
     opts.strategy = (run_sim_strategy_t)77;
     CHECK_STATUS(RUN_INVALID, run_sim_explore(&r, &opts, nothing, NULL));
