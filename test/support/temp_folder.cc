@@ -1,24 +1,29 @@
 #include "temp_folder.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
+#include <random>
+#include <stdexcept>
 #include <system_error>
 
 #include <gtest/gtest.h>
+
+#include "environment.h"
 
 namespace weft::test {
 
 namespace {
 
+// With a name that no other process has.
 std::string make_folder() {
-    std::string path = ::testing::TempDir() + "weft_XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr)
-        throw std::system_error(errno, std::generic_category(), "cannot make the directory " + path);
-    return path;
+    namespace fs = std::filesystem;
+    std::random_device random;
+    for (int tries = 0; tries < 100; ++tries) {
+        const std::string path = ::testing::TempDir() + "weft_" + std::to_string(random());
+        if (!fs::create_directory(path)) continue;
+        fs::permissions(path, fs::perms::owner_all);
+        return path;
+    }
+    throw std::runtime_error("cannot make a directory in " + ::testing::TempDir());
 }
 
 void remove_folder(const std::string& path) {
@@ -31,7 +36,7 @@ class process_folder : public ::testing::Environment {
 public:
     void SetUp() override {
         path_ = make_folder();
-        ::setenv("TEST_TMPDIR", path_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no test has started a thread
+        change_environment("TEST_TMPDIR", path_.c_str());
     }
 
     void TearDown() override { remove_folder(path_); }
@@ -47,12 +52,5 @@ private:
 temp_folder::temp_folder() : path_(make_folder()) {}
 
 temp_folder::~temp_folder() { remove_folder(path_); }
-
-void evict(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    ::fsync(fd);
-    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    ::close(fd);
-}
 
 }  // namespace weft::test

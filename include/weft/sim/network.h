@@ -84,8 +84,8 @@ public:
     [[nodiscard]] bool is_up() const;
 
     /// Makes calls of that kind on its sockets fail with the error. Only calls count that would
-    /// succeed: an accept with a connection, a receive with bytes. All rules count such a call, also
-    /// if another one makes it fail.
+    /// succeed: an accept with a connection, a receive with bytes. All rules count such a call,
+    /// also if another one makes it fail.
     void fail(socket_call what, std::errc error, const call_failures& which = {}) const;
 
     friend bool operator==(const host&, const host&) noexcept = default;
