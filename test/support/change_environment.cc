@@ -7,7 +7,7 @@ namespace weft::test {
 
 void change_environment(const char* name, const char* value) {
     if (value != nullptr) {
-        ::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe): nobody reads it now
+        ::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe): no other thread reads it
     } else {
         ::unsetenv(name);  // NOLINT(concurrency-mt-unsafe): as above
     }

@@ -1,4 +1,4 @@
-// status.h: status codes of HTTP. A status is a number: `w.status(418)` is as good as a name.
+// status.h: names for status codes of HTTP. A status is a number, so `w.status(418)` works, too.
 //
 // See: docs/http.md
 #pragma once
