@@ -145,21 +145,23 @@ fault_plan random_faults(const std::vector<std::string>& hosts, const random_fau
     return plan;
 }
 
-void run_faults(const fault_plan& plan, std::function<void(host)> restarted) {
+void run_faults(const fault_plan& plan, std::function<void(host)> restarted, source_location where) {
     const network net;
     for (const fault& f : plan) {
         if (f.what == fault_kind::heal) continue;
         static_cast<void>(net.find(f.host));
         if (needs_two_hosts(f.what)) static_cast<void>(net.find(f.other));
     }
-    net.local().go([plan, net, restarted = std::move(restarted)] {
-        nanoseconds passed{0};
-        for (const fault& f : plan) {
-            sleep_for(f.at - passed);
-            passed = f.at;
-            do_fault(net, f, restarted);
-        }
-    });
+    net.local().go(
+        [plan, net, restarted = std::move(restarted)] {
+            nanoseconds passed{0};
+            for (const fault& f : plan) {
+                sleep_for(f.at - passed);
+                passed = f.at;
+                do_fault(net, f, restarted);
+            }
+        },
+        where);
 }
 
 std::string to_text(const fault_plan& plan) {

@@ -50,8 +50,8 @@ std::string host::name() const { return current().network().computers.name(host_
 
 net::endpoint host::address() const { return {hosts::address(number_), 0}; }
 
-void host::go(std::function<void()> f) const {
-    current().on_host(host_access::number(*this), [&] { weft::go(std::move(f)); });
+void host::go(std::function<void()> f, source_location where) const {
+    current().on_host(host_access::number(*this), [&] { weft::go(std::move(f), where); });
 }
 
 void host::crash() const {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <weft/detail/source_location.h>
 #include <weft/sim/network.h>
 
 namespace weft::sim {
@@ -59,7 +60,8 @@ struct random_fault_options {
 /// Starts a green thread on "localhost" that does what the plan says. restarted is called after
 /// each restart, with the host, to start its programs again. Throws std::invalid_argument, before
 /// anything happens, for an unknown host. The hosts must have been added.
-void run_faults(const fault_plan& plan, std::function<void(host)> restarted = {});
+void run_faults(const fault_plan& plan, std::function<void(host)> restarted = {},
+                source_location where = source_location::current());
 
 /// A line for each fault.
 [[nodiscard]] std::string to_text(const fault_plan& plan);

@@ -25,6 +25,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/detail/source_location.h>
 #include <weft/net/endpoint.h>
 #include <weft/net/tcp.h>
 
@@ -70,8 +71,8 @@ public:
     /// 10.0.x.y, port 0.
     [[nodiscard]] net::endpoint address() const;
 
-    /// Starts a green thread there.
-    void go(std::function<void()> f) const;
+    /// Starts a green thread there. Dumps and traces say that the call at `where` started it.
+    void go(std::function<void()> f, source_location where = source_location::current()) const;
 
     /// Cuts it off and forgets its sockets, as a loss of power does. Its green threads are
     /// cancelled, and fail with ECONNABORTED in calls on sockets except accept(). A weft::cancelled
