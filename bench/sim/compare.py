@@ -35,7 +35,9 @@ def build_go():
 
 def tools(build):
     """Yields (name, whether it has seeds, command)."""
-    yield "weft::sim", True, [pathlib.Path(build).resolve() / "bench" / "sim_bugs", "SEED"]
+    own = pathlib.Path(build).resolve() / "bench" / "sim_bugs"
+    yield "weft::sim", True, [own, "SEED"]
+    yield "weft::sim, dpor", False, [own, "1", "dpor"]
     for make, programs in (
             (build_rust, lambda made: [("Shuttle, random", True, [made / "shuttle_bugs", "BUG", "SEED"]),
                                        ("Shuttle, PCT", True, [made / "shuttle_bugs", "BUG", "SEED", "pct"]),

@@ -25,7 +25,7 @@ namespace {
 using weft::sim::options;
 
 // The values of the enumerations are the same.
-static_assert(RUN_SIM_EXHAUSTIVE == static_cast<int>(weft::sim::strategy::exhaustive));
+static_assert(RUN_SIM_DPOR == static_cast<int>(weft::sim::strategy::dpor));
 static_assert(RUN_SIM_RACE == static_cast<int>(weft::sim::verdict::race));
 static_assert(RUN_SIM_LOCK_ORDER == static_cast<int>(weft::sim::verdict::lock_order));
 
@@ -38,7 +38,7 @@ std::optional<options> read_sim_opts(const run_sim_opts_t* from) {
         if (from->size < sizeof(std::size_t)) return std::nullopt;
         std::memcpy(&o, from, from->size < sizeof(o) ? from->size : sizeof(o));
     }
-    if (o.strategy < RUN_SIM_PORTFOLIO || o.strategy > RUN_SIM_EXHAUSTIVE || o.budget_ns < 0) return std::nullopt;
+    if (o.strategy < RUN_SIM_PORTFOLIO || o.strategy > RUN_SIM_DPOR || o.budget_ns < 0) return std::nullopt;
     options with;
     with.pick = static_cast<weft::sim::strategy>(o.strategy);
     with.seed = o.seed;

@@ -82,6 +82,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
 
 // splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 uint64_t controlled_run::random_number() noexcept {
+    if (chooser_ != nullptr) chooser_->did(operation::checkpoint, nullptr);
     random_state_ += 0x9e3779b97f4a7c15;
     uint64_t x = random_state_;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -238,6 +239,7 @@ G* controlled_run::begin_step(G* g) noexcept {
     const uint32_t number = number_of(g);
     pending& p = pending_of(number);
     if (keeps_steps_) remember(*g, number);  // it may have got a name
+    if (chooser_ != nullptr) chooser_->began({number, p.what, p.object});
     const bool is_access = p.what == operation::value_read || p.what == operation::value_write;
     if (p.object != nullptr && !is_access) {
         if (keeps_order_) order_.operate(number, p.object);
@@ -300,8 +302,10 @@ void controlled_run::push(G* g) noexcept {
     if (g == driver_) return;
     uint32_t number = number_of(g);
     if (number == 0) number = number_new(*g);
-    static_cast<void>(pending_of(number));
+    const bool was_replaced = pending_of(number).what != operation::run && pending_of(number).what != operation::start;
     const G* by = only_m->g;  // nullptr: a timer or the network
+    if (chooser_ != nullptr && !was_replaced)
+        chooser_->made_runnable(by == nullptr || by == driver_ ? 0 : number_of(by), number);
     if (by != nullptr && by != driver_) {
         if (keeps_order_) order_.make_runnable(number_of(by), number);
         if (keeps_locks_) locks_.make_runnable(number_of(by), number);
@@ -383,11 +387,13 @@ bool controlled_run::replaces(G* g, operation what, const void* object) noexcept
 }
 
 void controlled_run::object_ends(const void* object) noexcept {
+    if (chooser_ != nullptr) chooser_->did(operation::mutex_unlock, object);
     if (keeps_locks_) locks_.end(object);
 }
 
 void controlled_run::has_done(operation what, const void* object) noexcept {
     const uint32_t number = number_of(only_m->g);
+    if (chooser_ != nullptr) chooser_->did(what, object);
     if (keeps_order_) order_.operate(number, object);
     if (keeps_locks_) locks_.operate(number, what, object, nullptr);
 }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,7 +100,10 @@ public:
     exploration(const options& with, std::function<void()> body)
         : with_(with),
           body_(std::move(body)),
-          limits_{with.max_steps, with.before_operations, with.lateness.count(), with.lock_order} {}
+          limits_{with.max_steps, with.before_operations, with.lateness.count(), with.lock_order} {
+        if (with.pick == strategy::dpor && !with.before_operations)
+            throw std::invalid_argument("weft::sim: strategy::dpor needs options::before_operations; leave it on");
+    }
 
     report explore() {
         const uint64_t most = schedules();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "sim/dpor.h"
+
 namespace weft::sim {
 
 namespace {
@@ -352,6 +354,8 @@ std::unique_ptr<chooser> make_chooser(const options& with, uint64_t seed) {
             return std::make_unique<uniform_walk>(seed);
         case strategy::exhaustive:
             return std::make_unique<exhaustive>(with.preemptions);
+        case strategy::dpor:
+            return make_dpor();
         case strategy::portfolio:
             break;
     }

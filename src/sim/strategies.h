@@ -42,6 +42,15 @@ public:
     // A value below n, n > 1, for the program or the runtime.
     [[nodiscard]] virtual uint32_t draw(uint32_t n) = 0;
 
+    // What happens, for strategies that need more than the options. g begins a step.
+    virtual void began(const candidate& /*g*/) {}
+
+    // Within its step. object nullptr: something that any other step may depend on.
+    virtual void did(weft::detail::operation /*what*/, const void* /*object*/) {}
+
+    // by 0: a timer or the network.
+    virtual void made_runnable(uint32_t /*by*/, uint32_t /*g*/) {}
+
     // The schedule had that many steps.
     virtual void ended(uint64_t /*steps*/) {}
 };

@@ -27,6 +27,7 @@ typedef enum run_sim_strategy RUN_INT_ENUM {
     RUN_SIM_PARTIAL_ORDER = 3,
     RUN_SIM_UNIFORM_WALK = 4,
     RUN_SIM_EXHAUSTIVE = 5,  ///< all orders with at most two preemptions
+    RUN_SIM_DPOR = 6,        ///< all orders that differ in what an operation sees
 } run_sim_strategy_t;
 
 /// What has been found, as weft::sim::verdict.

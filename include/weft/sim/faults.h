@@ -60,7 +60,8 @@ struct random_fault_options {
 /// Starts a green thread on "localhost" that does what the plan says. restarted is called after
 /// each restart, with the host, to start its programs again. Throws std::invalid_argument, before
 /// anything happens, for an unknown host. The hosts must have been added.
-void run_faults(const fault_plan& plan, std::function<void(host)> restarted = {},
+void run_faults(const fault_plan& plan,
+                std::function<void(host)> restarted = {},
                 source_location where = source_location::current());
 
 /// A line for each fault.

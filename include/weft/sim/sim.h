@@ -42,6 +42,10 @@ enum class strategy : uint8_t {
     uniform_walk,
     /// All orders with at most `preemptions` switches away from a green thread that could continue.
     exhaustive,
+    /// All orders that differ in what an operation sees: dynamic partial-order reduction (Flanagan
+    /// and Godefroid, 2005). Needs before_operations. Orders of accesses to plain data that no
+    /// operation of weft, or sim::shared, protects are not told apart.
+    dpor,
 };
 
 struct options {
@@ -95,7 +99,7 @@ struct report {
     verdict result = verdict::passed;
     uint64_t schedules = 0;   ///< that ran before the failure was found, and the failing one
     uint64_t steps = 0;       ///< of all of them
-    bool exhausted = false;   ///< strategy::exhaustive has tried everything
+    bool exhausted = false;   ///< exhaustive or dpor has tried everything
     std::string reason;       ///< in words; of an exception what() says
     std::string schedule;     ///< for replay()
     std::size_t choices = 0;  ///< in it: decisions that differ from the order in which nothing is preempted
