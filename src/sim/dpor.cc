@@ -129,18 +129,14 @@ public:
     }
 
     void did(operation what, const void* object) override {
-        if (object == nullptr) return do_everything();
+        if (object == nullptr) do_everything();
         if (!events_.empty()) events_.back().does.add(what, object);
     }
 
     void made_runnable(uint32_t by, uint32_t g) override {
-        if (by != 0 && !events_.empty()) {
-            events_.back().woken.push_back(g);
-            return;
-        }
-        complete();
-        moment& now = thread_of(g).now;
-        for (const thread& other : threads_) join(now, other.now);
+        if (events_.empty()) return;
+        if (by == the_clock && (events_.back().g != the_clock || events_.back().is_complete)) begin_clock();
+        events_.back().woken.push_back(g);
     }
 
     void ended(uint64_t /*steps*/) override { complete(); }
@@ -227,6 +223,7 @@ private:
         if (repeats_) return false;
         n.taken = *awake;
         n.wanted.push_back(n.taken);
+        if (contains(n.options, the_clock) && n.taken != the_clock) n.wanted.push_back(the_clock);
         path_.push_back(std::move(n));
         return true;
     }
@@ -257,8 +254,13 @@ private:
         events_.push_back({c.g, c.next, known, known, std::exchange(chosen_at_, no_node)});
     }
 
+    void begin_clock() {
+        complete();
+        begin_event({the_clock, operation::timer, nullptr});
+    }
+
     void do_everything() {
-        if (events_.empty() || events_.back().is_complete) begin_event({the_clock, operation::timer, nullptr});
+        if (events_.empty() || events_.back().is_complete) begin_clock();
         events_.back().does.add_everything();
     }
 
@@ -294,21 +296,25 @@ private:
 
     static bool seen(const moment& when, const event& e) noexcept { return e.g < when.size() && when[e.g] >= e.count; }
 
-    // So that the event `at`, or what it needs, is tried instead of the event `before`.
+    // So that the event `at` is tried before the event `before`: what comes between the two, but not
+    // because of the earlier one, is tried first, or the event itself.
     void want(node& n, std::size_t before, std::size_t at) {
         const event& e = events_[at];
-        std::vector<uint32_t> first{e.g};
+        if (e.g == the_clock && !contains(n.options, the_clock)) return;  // it was not due
+        std::vector<const event*> between;
+        std::vector<uint32_t> first;  // green threads whose next event needs none of the others
+        const auto add = [&](const event& next) {
+            const auto needs = [&next](const event* b) { return b->g == next.g || seen(next.when, *b); };
+            if (std::ranges::none_of(between, needs)) first.push_back(next.g);
+            between.push_back(&next);
+        };
         for (std::size_t i = before + 1; i < at; ++i)
-            if (seen(e.when, events_[i])) first.push_back(events_[i].g);
+            if (!seen(events_[i].when, events_[before])) add(events_[i]);
+        add(e);
         std::erase_if(first, [&n](uint32_t g) { return !contains(n.options, g); });
-        if (first.empty())
-            first = n.options;
-        else if (std::ranges::any_of(first, [&n](uint32_t g) { return contains(n.wanted, g) || n.sleeps(g); }))
-            return;
-        else
-            first.resize(1);
-        for (const uint32_t g : first)
-            if (!contains(n.wanted, g)) n.wanted.push_back(g);
+        if (first.empty()) first = n.options;
+        if (std::ranges::any_of(first, [&n](uint32_t g) { return contains(n.wanted, g) || n.sleeps(g); })) return;
+        n.wanted.push_back(first.back());
     }
 
     bool began_ = false;

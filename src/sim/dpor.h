@@ -29,7 +29,8 @@
 // A green thread that goes on after a wait may use its object again, as one that waited for a mutex
 // does. One that waited for a channel does not: what woke it has done all.
 //
-// A timer or packet that was not chosen to come first happens when all wait, so after all events.
+// A timer or packet that is due within options::lateness is tried at each decision, because a step
+// may stop it, so that it is never seen. Other ones happen when all wait, so after all events.
 //
 // Rejected: a bound on preemptions beside it. The reduction moves preemptions to other places, so
 //           the bound would cut off orders whose equals within the bound are cut off, too.

@@ -39,20 +39,31 @@ void expect_found(maker make) {
     EXPECT_EQ(again.result, r.result);
     EXPECT_EQ(again.steps_text, r.steps_text);
     if (r.choices > few_choices) std::printf("%s", r.text().c_str());
+    const sim::report all = sim::explore({.schedules = 20'000, .pick = sim::strategy::dpor}, body);
+    std::printf("%-18s dpor      %6llu schedules%s\n", "", static_cast<unsigned long long>(all.schedules),
+                all ? ", not found" : "");
+    EXPECT_FALSE(all && all.exhausted) << "all orders were tried, and none failed";
 }
 
+// By the usual strategy, and by all orders, as far as they are few.
 void expect_never_found(maker make) {
     std::unique_ptr<program> p;
-    const sim::report r = sim::explore({.has_failed =
-                                            [&p] {
-                                                p->check();
-                                                return ::testing::Test::HasFailure();
-                                            }},
-                                       [&p, make] {
-                                           p = make({.buggy = false, .forced = false});
-                                           p->run();
-                                       });
+    sim::options with{.has_failed = [&p] {
+        p->check();
+        return ::testing::Test::HasFailure();
+    }};
+    const auto body = [&p, make] {
+        p = make({.buggy = false, .forced = false});
+        p->run();
+    };
+    const sim::report r = sim::explore(with, body);
     EXPECT_EQ(r.result, sim::verdict::passed) << r.text();
+    with.pick = sim::strategy::dpor;
+    const sim::report all = sim::explore(with, body);
+    EXPECT_EQ(all.result, sim::verdict::passed) << all.text();
+    std::printf("%-18s corrected: %llu schedules%s\n",
+                ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name(),
+                static_cast<unsigned long long>(all.schedules), all.exhausted ? ", all orders" : "");
 }
 
 }  // namespace weft::test

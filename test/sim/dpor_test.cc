@@ -1,6 +1,7 @@
 // All orders that differ in what an operation sees are tried, and few others. What all orders give
 // is what `exhaustive` gives.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -35,14 +36,18 @@ uint32_t programs() {
     return wanted == nullptr ? 30 : static_cast<uint32_t>(std::strtoul(wanted, nullptr, 10));
 }
 
-sim::report all_orders(const std::function<void()>& body) {
-    return sim::explore({.schedules = 10 * many, .pick = strategy::dpor, .lateness = 0ns, .lock_order = false}, body);
+sim::report all_orders(const std::function<void()>& body, std::chrono::nanoseconds lateness = 0ns) {
+    return sim::explore({.schedules = 10 * many, .pick = strategy::dpor, .lateness = lateness, .lock_order = false},
+                        body);
 }
 
-sim::report all_preemptions(const std::function<void()>& body) {
-    return sim::explore(
-        {.schedules = many, .pick = strategy::exhaustive, .preemptions = 1000, .lateness = 0ns, .lock_order = false},
-        body);
+sim::report all_preemptions(const std::function<void()>& body, std::chrono::nanoseconds lateness) {
+    return sim::explore({.schedules = many,
+                         .pick = strategy::exhaustive,
+                         .preemptions = 1000,
+                         .lateness = lateness,
+                         .lock_order = false},
+                        body);
 }
 
 // Each of n green threads does f(its number).
@@ -228,10 +233,11 @@ TEST(Dpor, FindsWhatAllOrdersGive) {
     for (uint32_t seed = 1; seed <= programs(); ++seed) {
         const bool three = seed % 2 == 0;
         const random_program program(seed, three ? 3 : 2, three ? 1 : 2);
+        const std::chrono::nanoseconds lateness = seed % 4 < 2 ? 0ns : 10ms;
         std::set<std::string> expected;
         std::set<std::string> found;
-        const sim::report all = all_preemptions([&] { program.run(expected); });
-        const sim::report some = all_orders([&] { program.run(found); });
+        const sim::report all = all_preemptions([&] { program.run(expected); }, lateness);
+        const sim::report some = all_orders([&] { program.run(found); }, lateness);
         ASSERT_TRUE(some.exhausted || !some) << "program " << seed << ": " << some.text();
         if (!all || !some) {  // a deadlock ends both
             if (!all || all.exhausted) {
@@ -272,6 +278,21 @@ TEST(Dpor, TriesWhatAnOperationDoesBesides) {
         results.insert(got);
     });
     EXPECT_EQ(results, (std::set{false, true}));
+}
+
+// A timer that a step stops is tried before that step.
+TEST(Dpor, TriesATimerBeforeItIsStopped) {
+    std::set<int> results;
+    const auto body = [&] {
+        int fired = 0;
+        timer t = after_func(1ms, [&] { ++fired; });
+        checkpoint();
+        t.stop();
+        checkpoint();
+        results.insert(fired);
+    };
+    EXPECT_TRUE(all_orders(body, 10ms).exhausted);
+    EXPECT_EQ(results, (std::set{0, 1}));
 }
 
 TEST(Dpor, RefusesStepsOnlyWhereOneWaits) {
