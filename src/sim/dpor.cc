@@ -296,7 +296,7 @@ private:
 
     static bool seen(const moment& when, const event& e) noexcept { return e.g < when.size() && when[e.g] >= e.count; }
 
-    // So that the event `at` is tried before the event `before`: what comes between the two, but not
+    // So that the event `at` is tried before the event `before`: what comes between them, but not
     // because of the earlier one, is tried first, or the event itself.
     void want(node& n, std::size_t before, std::size_t at) {
         const event& e = events_[at];
