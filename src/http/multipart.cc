@@ -46,14 +46,10 @@ private:
 class multipart::state {
 public:
     state(request& r, multipart_options options)
-        : how(options), from_(r), parser(from_, boundary_of(r), options.header_max) {}
+        : how(options), from(r), parser(from, boundary_of(r), options.header_max) {}
 
     const multipart_options how;
-
-private:
-    body_source from_;
-
-public:
+    body_source from;
     detail::multipart_parser parser;
     std::size_t parts = 0;
     std::string name;

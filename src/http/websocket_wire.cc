@@ -16,6 +16,7 @@ namespace weft::http::detail {
 namespace {
 
 constexpr std::size_t written_at_once = std::size_t{256} * 1024;  // websocket.h: write_time
+constexpr std::chrono::nanoseconds linger_time = std::chrono::seconds(1);
 constexpr std::size_t skipped_at_end = std::size_t{1} << 20;
 
 bool caller_is_interrupted() {
@@ -183,9 +184,11 @@ void websocket_wire::drain() noexcept {
     if (!is_closing()) client_.set_read_deadline(clock::time_point::min());
 }
 
-// Beast has read the peer's close frame, or has sent one because of an error.
+// Beast has read the peer's close frame, or has sent one because of an error. If the socket were
+// closed while the peer still sends, the kernel would reset the connection, and the peer might
+// never see the close frame.
 void websocket_wire::end_connection() {
-    const clock::time_point by = std::min(later_than_now(how_.close_time), close_by());
+    const clock::time_point by = std::min(later_than_now(std::min(how_.close_time, linger_time)), close_by());
     std::error_code ec;
     client_.set_write_deadline(by);
     client_.shutdown_send(ec);

@@ -362,6 +362,43 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, SaysGoodbyeAtTheShutdown, few_schedules()) {
     EXPECT_EQ(s.ended.recv()->code, close_code::abnormal);
 }
 
+WEFT_SIM_TEST_WITH(HttpWebsocket, IsCutOffAtTheDeadline, few_schedules()) {
+    echo_server s({.close_time = 1h});
+    socket_client c(s.server());
+    EXPECT_EQ(s.server().server().shutdown(1s), 1U);
+    EXPECT_EQ(c.receive().code(), close_code::going_away);
+    EXPECT_TRUE(c.is_at_end());
+    EXPECT_EQ(s.ended.try_recv().status, chan_status::would_block) << "its handler was cancelled";
+}
+
+WEFT_SIM_TEST_WITH(HttpWebsocket, BeginsWhileTheServerEnds, few_schedules()) {
+    event asked;
+    event may_begin;
+    served s([&](http::server& to) {
+        to.handle("/", [&](request&, response& w) {
+            asked.set();
+            may_begin.wait();
+            auto socket = w.upgrade_websocket();
+            EXPECT_FALSE(socket.read());
+            EXPECT_EQ(socket.end().code, close_code::going_away);
+        });
+    });
+    wait_group client;
+    client.go([&] {
+        socket_client c(s);
+        EXPECT_EQ(c.receive().code(), close_code::going_away);
+        c.send(close_of(close_code::going_away));
+        EXPECT_TRUE(c.is_at_end());
+    });
+    asked.wait();
+    wait_group ending;
+    ending.go([&] { EXPECT_EQ(s.server().shutdown(1min), 0U); });
+    sleep_for(1s);  // in the simulation: until the server waits
+    may_begin.set();
+    ending.wait();
+    client.wait();
+}
+
 WEFT_SIM_TEST_WITH(HttpWebsocket, ClosesWithACodeAndAReason, few_schedules()) {
     served s([&](http::server& to) {
         to.handle("/", [&](request& r, response& w) {
