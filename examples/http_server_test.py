@@ -51,7 +51,7 @@ class Files(Folder):
             for target in "/sub", "/sub?q", "/%2fsub":
                 with self.subTest(target):
                     answer = server.get(target)
-                    self.assertEqual((answer.status, answer.headers["Location"]), (301, "/sub/"))
+                    self.assertEqual((answer.status, answer.headers["Location"]), (301, "/sub/?q" if "?" in target else "/sub/"))
 
     def test_a_path_is_cleaned_by_a_redirect(self):
         with self.server() as server:

@@ -1,16 +1,16 @@
 #include "access_log.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <optional>
 #include <string_view>
 #include <system_error>
-
-#include "http_date.h"
 
 namespace http_server {
 
@@ -26,6 +26,14 @@ weft::fs::file open_log(const std::string& path) {
     const int fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), "stdout");
     return weft::fs::file::adopt(fd, "stdout");
+}
+
+// "06/Nov/1994:08:49:37 +0000". The program keeps the locale "C", so months are English.
+std::string log_date(std::time_t when) {
+    std::tm parts{};
+    std::array<char, 64> text{};
+    gmtime_r(&when, &parts);
+    return {text.data(), std::strftime(text.data(), text.size(), "%d/%b/%Y:%H:%M:%S +0000", &parts)};
 }
 
 // Client data may contain any byte. Quotes, backslashes, control characters and bytes beyond ASCII

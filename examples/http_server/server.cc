@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/http/files.h>
 #include <weft/http/server.h>
 #include <weft/net/tcp.h>
 #include <weft/signals.h>
@@ -17,7 +18,6 @@
 #endif
 
 #include "access_log.h"
-#include "document_root.h"
 #include "open_files.h"
 #include "site.h"
 
@@ -93,11 +93,11 @@ private:
 }  // namespace
 
 std::size_t serve(const options& how) {
-    const document_root root(how.root);
+    http::files root(how.root);
     const front secured(how);
     access_log log(how.log);
     http::server server(server_options_of(how.allowed, log));
-    add_site(server, root, log.lines_lost());
+    add_site(server, std::move(root), log.lines_lost());
 
     weft::signals::ignore({SIGPIPE});  // the log may be a pipe without a reader
     weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});

@@ -5,10 +5,9 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api.h"
-#include "request_path.h"
-#include "static_files.h"
 
 namespace http_server {
 
@@ -34,7 +33,7 @@ void skip_body(http::request& r) {
 
 }  // namespace
 
-void add_site(http::server& to, const document_root& root, const std::atomic<uint64_t>& log_lines_lost) {
+void add_site(http::server& to, http::files root, const std::atomic<uint64_t>& log_lines_lost) {
     to.use([](http::request& r, http::response& w, const http::handler& next) {
         w.set("Server", "weft").set("X-Content-Type-Options", "nosniff");
         if (r.method() != "POST" || r.path() != "/api/echo") skip_body(r);
@@ -46,10 +45,7 @@ void add_site(http::server& to, const document_root& root, const std::atomic<uin
     to.handle("/api/echo", [](http::request& r, http::response& w) {
         if (has_method(r, w, {"POST"})) answer_with_echo(r, w);
     });
-    to.handle("/{path...}", [&root](http::request& r, http::response& w) {
-        const request_path path = parse_target(r.target());
-        if (has_method(r, w, {"GET", "HEAD"})) answer_with_file(root, path, r, w);
-    });
+    to.handle("/{path...}", std::move(root));
 }
 
 }  // namespace http_server

@@ -4,13 +4,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include <weft/http/files.h>
 #include <weft/http/server.h>
-
-#include "document_root.h"
 
 namespace http_server {
 
-// Adds the handlers. All arguments must outlive the server.
-void add_site(weft::http::server& to, const document_root& root, const std::atomic<uint64_t>& log_lines_lost);
+// Adds the handlers. The references must outlive the server.
+void add_site(weft::http::server& to, weft::http::files root, const std::atomic<uint64_t>& log_lines_lost);
 
 }  // namespace http_server

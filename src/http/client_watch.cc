@@ -22,6 +22,7 @@ void client_watch::begin(weft::detail::cancel_context& running, bool has_body, b
     has_body_.store(has_body, std::memory_order_release);  // R1
     const std::lock_guard<weft::mutex> locked(lock_);
     running_ = &running;
+    is_stopped_ = false;
     ++request_;
     if (is_armed_ || !is_watched) return;
     seen_ = request_;
@@ -49,8 +50,8 @@ void client_watch::arm() {
 void client_watch::on_timer() {
     {
         const std::lock_guard<weft::mutex> locked(lock_);
-        const bool has_body = has_body_.load(std::memory_order_acquire);            // A1
-        if (running_ == nullptr || is_gone_ || (!has_body && !pending_.empty())) {  // I3
+        const bool has_body = has_body_.load(std::memory_order_acquire);                           // A1
+        if (running_ == nullptr || is_gone_ || is_stopped_ || (!has_body && !pending_.empty())) {  // I3
             is_armed_ = false;
             changed_.notify_all();
             return;
@@ -81,20 +82,30 @@ void client_watch::read_on() {
     pending_.add(n);
     is_reading_ = false;
     is_armed_ = false;
-    if (has_read && n == 0 && running_ != nullptr) {
+    if (has_read && n == 0 && running_ != nullptr && !is_stopped_) {
         is_gone_ = true;
         running_->cancel();
     }
     changed_.notify_all();
 }
 
+// The lock is held.
+void client_watch::end_read(std::unique_lock<weft::mutex>& locked) {
+    if (!is_reading_) return;
+    client_.set_read_deadline(transport::time_point::min());
+    weft::shield([&] { changed_.wait(locked, [this] { return !is_reading_; }); });
+}
+
+void client_watch::stop_reading() {
+    std::unique_lock<weft::mutex> locked(lock_);
+    is_stopped_ = true;
+    end_read(locked);
+}
+
 bool client_watch::end() {
     std::unique_lock<weft::mutex> locked(lock_);
     running_ = nullptr;
-    if (is_reading_) {
-        client_.set_read_deadline(transport::time_point::min());
-        weft::shield([&] { changed_.wait(locked, [this] { return !is_reading_; }); });
-    }
+    end_read(locked);
     return is_gone_;
 }
 

@@ -26,7 +26,8 @@
 //             I3. It reads only if nothing is pending. Otherwise each slow request could add a read
 //                 to what is kept, without any limit.
 // Ordering: R1 (the handler has read what came before) pairs with A1 (the watch reads on).
-// Threads: begin, end, close: the connection; body_ended: the handler; on_timer: the timer.
+// Threads: begin, end, close: the connection; body_ended, stop_reading: the handler; on_timer: the
+//          timer.
 #pragma once
 
 #include <atomic>
@@ -34,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include <weft/condition_variable.h>
 #include <weft/detail/cancel.h>
@@ -56,6 +58,9 @@ public:
     // The handler has read the body of its request.
     void body_ended() noexcept { has_body_.store(false, std::memory_order_release); }  // R1
 
+    // The handler reads from the client itself from now on, until a later begin().
+    void stop_reading();
+
     // The handler has returned. Returns whether the client has gone.
     bool end();
 
@@ -69,6 +74,7 @@ private:
     void on_timer();
     void arm();
     void read_on();
+    void end_read(std::unique_lock<weft::mutex>& locked);
 
     transport& client_;
     input& pending_;
@@ -82,6 +88,7 @@ private:
     bool has_timer_ = false;
     bool is_armed_ = false;
     bool is_reading_ = false;
+    bool is_stopped_ = false;
     bool is_gone_ = false;
     std::chrono::milliseconds delay_{0};
     uint64_t request_ = 0;

@@ -104,6 +104,7 @@ void connection::reset() {
     r.content_length.reset();
     r.peer = peer_;
     r.is_secure = client_->is_secure();
+    r.allows_encoded_body = false;
     response_parts& w = access::parts(response_);
     w.status = status::ok;
     w.has_begun = false;
@@ -111,6 +112,7 @@ void connection::reset() {
     w.fields.clear();
     w.trailers.clear();
     w.unsent.clear();
+    w.filter = nullptr;
     began_ = clock::now();
     first_line_.clear();
     route_ = nullptr;
@@ -125,7 +127,7 @@ void connection::reset() {
     announced_.reset();
     sent_ = 0;
     has_header_ = true;
-    is_head_request_ = keep_alive_ = is_broken_ = is_too_long_ = false;
+    is_head_request_ = keep_alive_ = is_upgraded_ = is_broken_ = is_too_long_ = false;
     parser_.emplace(r, server_.how.header_max, server_.how.body_max);
 }
 
@@ -144,6 +146,10 @@ bool connection::serve_request() {
             has_header_ = false;
             return false;
     }
+    if (is_upgraded_) {
+        more_may_come_ = false;
+        return false;
+    }
     if (!is_broken_) finish(ec);
     if (is_broken_ || ec) {
         if (!response_.has_begun()) access::parts(response_).status = client_closed_request;
@@ -156,10 +162,22 @@ bool connection::serve_request() {
     return keep_alive_ && (parser().is_done() || skip_body());
 }
 
+upgraded connection::upgrade() {
+    constexpr unsigned switching_protocols = 101;
+    response_parts& w = access::parts(response_);
+    w.has_begun = true;
+    w.status = switching_protocols;
+    is_upgraded_ = true;
+    keep_alive_ = false;
+    watch_->stop_reading();
+    return {*client_, in_};
+}
+
 // Reads the rest of a body that the handler did not want. Returns false if it is too long.
 bool connection::skip_body() {
     more_may_come_ = true;
     if (expects_continue_ && in_.empty()) return false;  // the client may or may not send it
+    access::parts(request_).allows_encoded_body = true;
     std::array<char, 4096> unwanted;
     for (uint64_t all = 0; all <= skipped_max;) {
         std::error_code ec;

@@ -53,6 +53,17 @@ public:
     void set_body_max(uint64_t bytes) noexcept override;
     void send_body(std::span<const net::const_buffer> pieces, std::error_code& ec) override;
     void send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) override;
+
+    [[nodiscard]] bool is_head_request() const noexcept override { return is_head_request_; }
+
+    void cancel_handler() noexcept override { watch_->cancel(); }
+
+    [[nodiscard]] weft::event& draining() noexcept override { return server_.draining; }
+
+    [[nodiscard]] upgraded upgrade() override;
+
+    void drain_by(drain_hook* hook) noexcept override { place_.drain_by(hook); }
+
     void dispatch() override;
 
 private:
@@ -137,6 +148,7 @@ private:
     bool has_header_ = true;  // or a refusal of it
     bool is_head_request_ = false;
     bool keep_alive_ = false;
+    bool is_upgraded_ = false;    // another protocol has the connection
     bool is_broken_ = false;      // the rest cannot be sent, or must not
     bool is_too_long_ = false;    // the handler wrote more than it announced, before anything was sent
     bool more_may_come_ = false;  // the client does not know that the server closes

@@ -139,11 +139,20 @@ void connection::report(const std::exception_ptr& e) noexcept {
 
 namespace {
 
+// What the client is told about it.
+const char* text_of(const std::error_code& ec) noexcept {
+    if (ec == errc::body_too_large) return "the body is too large";
+    if (ec == errc::body_too_slow) return "the request did not arrive in time";
+    if (ec == errc::encoded_body) return "send the body without a content coding";
+    return "the body is malformed";
+}
+
 // The status for an error of reading the body that the handler did not handle; 0 for others.
 unsigned status_of(const std::error_code& ec) noexcept {
     if (ec == errc::body_too_large) return status::content_too_large;
     if (ec == errc::body_too_slow) return status::request_timeout;
     if (ec == errc::bad_body) return status::bad_request;
+    if (ec == errc::encoded_body) return status::unsupported_media_type;
     return 0;
 }
 
@@ -174,9 +183,7 @@ void connection::handle_exception(bool is_cancelled) {
             code = status::internal_server_error;
             if (!is_broken_ || e.code() == errc::wrong_length) report(std::current_exception());
         } else {
-            text = e.code() == errc::body_too_large  ? "the body is too large"
-                   : e.code() == errc::body_too_slow ? "the request did not arrive in time"
-                                                     : "the body is malformed";
+            text = text_of(e.code());
         }
     } catch (const std::bad_alloc&) {
         code = status::service_unavailable;
@@ -185,7 +192,10 @@ void connection::handle_exception(bool is_cancelled) {
         report(std::current_exception());
     }
     if (response_.has_begun()) is_broken_ = true;
-    if (!is_broken_) answer(code, text);
+    if (is_broken_) return;
+    answer(code, text);
+    if (code == status::unsupported_media_type && request_.headers().has("Content-Encoding"))
+        access::parts(response_).fields.set("Accept-Encoding", "identity");
 }
 
 // The same. If there is no memory for an answer, the connection ends.

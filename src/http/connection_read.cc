@@ -19,6 +19,11 @@ namespace {
 
 constexpr std::size_t bytes_in_time = std::size_t{256} * 1024;  // server.h: body_time
 
+// Whether the body has a content coding.
+bool is_encoded(const headers& fields) noexcept {
+    return fields.has("Content-Encoding") && !same_text(fields.get("Content-Encoding"), "identity");
+}
+
 boost::asio::const_buffer buffer_of(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -155,6 +160,8 @@ bool connection::read_directly(net::mutable_buffer into, std::error_code& ec) {
 std::size_t connection::read_body(net::mutable_buffer into, std::error_code& ec) {
     ec = body_error_;
     if (ec || into.size() == 0 || parser().is_done()) return 0;
+    const request_parts& r = access::parts(request_);
+    if (!r.allows_encoded_body && is_encoded(r.fields)) return fail_body(errc::encoded_body, ec);
     const std::optional<uint64_t> size = request_.content_length();
     if (size && *size > parser().body_max()) return fail_body(errc::body_too_large, ec);
     if (!in_.empty()) expects_continue_ = false;  // the client did not wait for it

@@ -63,10 +63,13 @@ void connection::begin_head(body_form form, std::optional<uint64_t> size) {
         append_field(out_, name, value);
     }
     if (!has_date) append_field(out_, "Date", date_.now());
+    const bool offers_upgrade = w.fields.has("Upgrade");  // RFC 9110, 7.8
     if (!keep_alive_) {
-        out_ += "Connection: close\r\n";
+        out_ += offers_upgrade ? "Connection: close, Upgrade\r\n" : "Connection: close\r\n";
     } else if (request_.version() < 11) {
         out_ += "Connection: keep-alive\r\n";
+    } else if (offers_upgrade) {
+        out_ += "Connection: Upgrade\r\n";
     }
     if (form == body_form::chunked) {
         out_ += "Transfer-Encoding: chunked\r\n";
@@ -133,7 +136,7 @@ void connection::send_body(std::span<const net::const_buffer> pieces, std::error
     uint64_t size = 0;
     for (const net::const_buffer& p : pieces) size += p.size();
     const bool is_first = !response_.has_begun();
-    if (is_broken_) {
+    if (is_broken_ || is_upgraded_) {
         ec = std::make_error_code(std::errc::broken_pipe);
         return;
     }
@@ -217,8 +220,8 @@ void connection::finish(std::error_code& ec) {
 
 void connection::send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) {
     ec.clear();
-    if (is_broken_ || is_too_long_) {
-        ec = is_broken_ ? std::make_error_code(std::errc::broken_pipe) : make_error_code(errc::wrong_length);
+    if (is_broken_ || is_upgraded_ || is_too_long_) {
+        ec = !is_too_long_ ? std::make_error_code(std::errc::broken_pipe) : make_error_code(errc::wrong_length);
         return;
     }
     if (size <= sent_with_header && has_body()) {

@@ -19,6 +19,9 @@ public:
                 return "the body of the request did not arrive in time: see body_time";
             case errc::bad_body:
                 return "the chunks of the request's body are malformed";
+            case errc::encoded_body:
+                return "the body of the request has a content coding: call request::allow_encoded_body() to read it as "
+                       "it was sent";
             case errc::wrong_length:
                 return "the handler wrote more than the Content-Length that it had set: leave that field to the server";
         }

@@ -11,10 +11,13 @@
 #include <string>
 #include <system_error>
 
+#include <weft/event.h>
 #include <weft/fs.h>
 #include <weft/http/request.h>
 #include <weft/http/response.h>
 #include <weft/net/buffer.h>
+
+#include "http/upgrade.h"
 
 namespace weft::http::detail {
 
@@ -34,6 +37,21 @@ public:
 
     // The same with a part of a file.
     virtual void send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) = 0;
+
+    [[nodiscard]] virtual bool is_head_request() const noexcept = 0;
+
+    // Cancels the handler that runs, if any. Any thread.
+    virtual void cancel_handler() noexcept = 0;
+
+    // As request::draining().
+    [[nodiscard]] virtual weft::event& draining() noexcept = 0;
+
+    // Gives the connection to another protocol, until the handler returns. It has its header from
+    // that protocol. drain_by() names what is told that the server ends (nullptr: nothing).
+    [[nodiscard]] virtual upgraded upgrade() = 0;
+    virtual void drain_by(drain_hook* hook) noexcept = 0;
+
+    [[nodiscard]] const request& asked() const noexcept { return request_; }
 
     // Calls the handler of the request, or answers that the server has none.
     virtual void dispatch() = 0;

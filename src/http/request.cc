@@ -67,6 +67,10 @@ std::string request::body() {
     return all;
 }
 
+weft::event& request::draining() const noexcept { return exchange_.draining(); }
+
+void request::allow_encoded_body() noexcept { parts_.allows_encoded_body = true; }
+
 void request::set_body_max(uint64_t bytes) noexcept { exchange_.set_body_max(bytes); }
 
 }  // namespace weft::http

@@ -1,4 +1,5 @@
 // response.cc: see weft/http/response.h.
+#include <algorithm>
 #include <array>
 #include <span>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include <weft/error.h>
 #include <weft/http/response.h>
 
+#include "http/body_filter.h"
 #include "http/exchange.h"
 #include "http/text.h"
 
@@ -76,7 +78,7 @@ void response::write(net::const_buffer b) {
     }
     std::error_code ec;
     const std::array<net::const_buffer, 2> pieces{net::const_buffer(parts_.unsent), b};
-    exchange_.send_body(pieces, ec);
+    send_pieces(pieces, false, ec);
     parts_.unsent.clear();
     throw_if_failed(ec);
 }
@@ -84,9 +86,27 @@ void response::write(net::const_buffer b) {
 void response::flush() {
     std::error_code ec;
     const std::array<net::const_buffer, 1> pieces{net::const_buffer(parts_.unsent)};
-    exchange_.send_body(pieces, ec);
+    send_pieces(pieces, true, ec);
     parts_.unsent.clear();
     throw_if_failed(ec);
+}
+
+// Sends the next part of the body, after the filter has changed it.
+void response::send_pieces(std::span<const net::const_buffer> pieces, bool is_flushed, std::error_code& ec) {
+    const bool is_changed =
+        parts_.filter != nullptr && (parts_.has_begun ? parts_.filter->is_active() : parts_.filter->begin(parts_));
+    if (!is_changed) {
+        exchange_.send_body(pieces, ec);
+        return;
+    }
+    std::string changed;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const bool is_last = i + 1 == pieces.size();
+        parts_.filter->add({static_cast<const char*>(pieces[i].data()), pieces[i].size()}, is_last && is_flushed,
+                           changed);
+    }
+    const std::array<net::const_buffer, 1> all{net::const_buffer(changed)};
+    exchange_.send_body(all, ec);
 }
 
 void response::send(std::string_view body, std::string_view type) {
@@ -102,9 +122,34 @@ void response::redirect(std::string_view to, unsigned code) {
     set("Location", to);
 }
 
+// As send_file(), for a body that a filter changes.
+void response::write_file(fs::file& file, uint64_t offset, uint64_t size) {
+    constexpr uint64_t piece = uint64_t{64} * 1024;
+    if (exchange_.is_head_request()) {
+        flush();
+        return;
+    }
+    std::string part;
+    for (uint64_t done = 0; done < size;) {
+        part.resize(static_cast<std::size_t>(std::min(size - done, piece)));
+        const std::size_t n = file.pread(part, static_cast<int64_t>(offset + done));
+        if (n == 0) {
+            throw std::system_error(std::make_error_code(std::errc::io_error),
+                                    "weft: cannot send the file: it has become shorter");
+        }
+        write(std::string_view(part).substr(0, n));
+        done += n;
+    }
+}
+
 void response::send_file(fs::file& file, uint64_t offset, uint64_t size) {
     check_not_begun("the body");
     parts_.unsent.clear();
+    if (parts_.filter != nullptr && parts_.filter->would_change(parts_, size)) {
+        parts_.body_bytes = 0;
+        write_file(file, offset, size);
+        return;
+    }
     parts_.fields.set("Content-Length", std::to_string(size));
     parts_.body_bytes = size;
     std::error_code ec;

@@ -80,6 +80,12 @@ void place::end_idle() {
     is_idle_ = false;
 }
 
+void place::drain_by(drain_hook* hook) noexcept {
+    const guard locked(lock_);
+    hook_ = hook;
+    if (hook_ != nullptr && of_.is_ending()) hook_->drain();
+}
+
 server_state::server_state(server_options options) : how(std::move(options)) { check_limits(how); }
 
 void server_state::check_not_serving(const char* what) {
@@ -239,11 +245,13 @@ std::size_t server_state::end(int64_t deadline_ns) {
         const auto when = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
         std::unique_lock<weft::mutex> locked(lock_);
         is_ending_.store(true, std::memory_order_release);  // R1
+        draining.set();
         for (acceptor* const a : acceptors_) a->close();
         changed_.wait(locked, [this] { return acceptors_.empty(); });
         for (place* const p : places_) {
             const guard place_locked(p->lock_);
             if (p->is_idle_) p->client_.set_read_deadline(transport::time_point::min());  // I1
+            if (p->hook_ != nullptr) p->hook_->drain();
         }
         changed_.wait_until(locked, when, [this] { return places_taken_ == 0 && turned_away_.empty(); });
         cut_off = places_taken_;

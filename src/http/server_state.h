@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <weft/condition_variable.h>
+#include <weft/event.h>
 #include <weft/http/server.h>
 #include <weft/mutex.h>
 #include <weft/semaphore.h>
@@ -30,6 +31,7 @@
 
 #include "http/client_watch.h"
 #include "http/router.h"
+#include "http/upgrade.h"
 
 namespace weft::http::detail {
 
@@ -50,6 +52,10 @@ public:
     [[nodiscard]] bool begin_idle(std::chrono::nanoseconds time);
     void end_idle();
 
+    // What is told that the server ends, at once if it is ending already; nullptr: nothing. It must
+    // live until another call.
+    void drain_by(drain_hook* hook) noexcept;
+
 private:
     friend class server_state;
 
@@ -57,7 +63,9 @@ private:
     transport& client_;
     client_watch& watch_;
     weft::mutex lock_;
-    bool is_idle_ = false;  // guarded by lock_
+    // Guarded by lock_.
+    bool is_idle_ = false;
+    drain_hook* hook_ = nullptr;
 };
 
 class server_state {
@@ -94,6 +102,7 @@ public:
     router routes;
     std::vector<middleware> around;
     handler chain;  // empty without middleware
+    weft::event draining;
     counters counted;
 
 private:

@@ -5,8 +5,8 @@
 // knows the parts of requests.
 //
 // needs: fuzz_http
-// mutant: examples/http_server/document_root.cc | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
-// mutant: examples/http_server/request_path.cc | segment.front() == '.' && | false &&
+// mutant: src/http/beneath_linux.cc | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
+// mutant: src/http/file_path.cc | segment.front() == '.' && | false &&
 #include <algorithm>
 #include <array>
 #include <cstring>

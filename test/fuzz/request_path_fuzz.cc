@@ -2,8 +2,8 @@
 // to a hidden file.
 //
 // needs: fuzz_http
-// mutant: examples/http_server/request_path.cc | if (segment.find('\0') != | if (segment.find('\1') !=
-// mutant: examples/http_server/request_path.cc | segment.front() == '.' && | false &&
+// mutant: src/http/file_path.cc | if (segment.find('\0') != | if (segment.find('\1') !=
+// mutant: src/http/file_path.cc | segment.front() == '.' && | false &&
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,16 +11,22 @@
 
 #include <weft/http/error.h>
 
-#include "examples/http_server/request_path.h"
 #include "fuzz/check.h"
+#include "http/file_path.h"
+#include "http/target.h"
 
 namespace {
 
-using http_server::request_path;
+using weft::http::detail::file_path;
 
-std::optional<request_path> parsed(std::string_view target) {
+// As a handler does it that serves all files.
+std::optional<file_path> parsed(std::string_view target) {
+    const auto parts = weft::http::detail::split(target);
+    if (!parts || parts->path == "*") return std::nullopt;
+    const std::optional<std::string> decoded = weft::http::detail::decoded_path(parts->path);
+    if (!decoded) return std::nullopt;
     try {
-        return http_server::parse_target(target);
+        return weft::http::detail::parse_file_path(*decoded, false);
     } catch (const weft::http::failure& no) {
         fuzz::check(no.status() == 400 || no.status() == 404, "a target is refused with 400 or 404", target);
         fuzz::check(*no.what() != '\0', "a refusal says why", target);
@@ -28,7 +34,7 @@ std::optional<request_path> parsed(std::string_view target) {
     }
 }
 
-bool is_same(const std::optional<request_path>& a, const std::optional<request_path>& b) {
+bool is_same(const std::optional<file_path>& a, const std::optional<file_path>& b) {
     if (!a || !b) return !a && !b;
     return a->relative == b->relative && a->is_folder == b->is_folder;
 }
@@ -55,8 +61,8 @@ std::string all_encoded(std::string_view target) {
     return encoded;
 }
 
-void check_written_and_read_again(const request_path& path, std::string_view target) {
-    const std::string written = http_server::target_of(path);
+void check_written_and_read_again(const file_path& path, std::string_view target) {
+    const std::string written = weft::http::detail::target_of(path);
     fuzz::check(written.starts_with('/') && !written.starts_with("//"), "it is a path, and no host", target);
     fuzz::check(
         std::all_of(written.begin(), written.end(), [](char c) { return c > ' ' && c <= '~' && c != '?' && c != '#'; }),
@@ -68,7 +74,7 @@ void check_written_and_read_again(const request_path& path, std::string_view tar
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     const std::string_view target = fuzz::text_of(data, size);
-    const std::optional<request_path> path = parsed(target);
+    const std::optional<file_path> path = parsed(target);
     fuzz::check(is_same(path, parsed(std::string(target) + "?../..")), "a query changes nothing", target);
     if (target.starts_with('/') && target.find_first_of("%?") == std::string_view::npos)
         fuzz::check(is_same(path, parsed(all_encoded(target))), "it is the same when encoded", target);

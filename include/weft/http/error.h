@@ -18,6 +18,7 @@ enum class errc {
     body_too_large,       ///< the body is larger than body_max: status 413
     body_too_slow,        ///< the body did not arrive in body_time: status 408
     bad_body,             ///< the chunks of the body are malformed: status 400
+    encoded_body,         ///< the body has a content coding, and the handler has not allowed it: status 415
     wrong_length,         ///< the handler wrote more than it announced in Content-Length
 };
 

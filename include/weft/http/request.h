@@ -17,10 +17,13 @@
 #include <vector>
 
 #include <weft/detail/require.h>
+#include <weft/event.h>
 #include <weft/http/headers.h>
 #include <weft/net/buffer.h>
 
 namespace weft::http {
+
+class form;
 
 namespace detail {
 
@@ -42,6 +45,7 @@ struct request_parts {
     std::string_view peer;
     unsigned version = 11;
     bool is_secure = false;
+    bool allows_encoded_body = false;
 };
 
 }  // namespace detail
@@ -82,6 +86,10 @@ public:
     /// The value of the first field of that name; empty if the header has no such field.
     [[nodiscard]] std::string_view header(std::string_view name) const noexcept { return parts_.fields.get(name); }
 
+    /// The value of the first cookie of that name, without quotes; nullopt if the client has not
+    /// sent it. Names have case.
+    [[nodiscard]] std::optional<std::string_view> cookie(std::string_view name) const noexcept;
+
     /// The host that the client asked for, as in the field Host: "example.com:8080". If the target
     /// has a host ("http://example.com/"), it is that one. May be empty under HTTP/1.0.
     [[nodiscard]] std::string_view host() const noexcept { return parts_.fields.get("Host"); }
@@ -94,6 +102,10 @@ public:
 
     /// Whether the connection is encrypted.
     [[nodiscard]] bool is_secure() const noexcept { return parts_.is_secure; }
+
+    /// Set when server::shutdown() has begun. A handler that would not end by itself waits for it,
+    /// too, as a case of a select (on_event), and returns. Lives as long as the server.
+    [[nodiscard]] weft::event& draining() const noexcept;
 
     // ---- The body.
 
@@ -108,6 +120,15 @@ public:
 
     /// Reads the rest of the body. Throws as read_some().
     [[nodiscard]] std::string body();
+
+    /// Reads the body, a form without files (application/x-www-form-urlencoded). Include
+    /// weft/http/form.h. Throws failure: 415 for another type, 400 if it is malformed; and as
+    /// read_some(). Forms with files: weft/http/multipart.h.
+    [[nodiscard]] http::form form();
+
+    /// Lets the handler read a body with a Content-Encoding, as it was sent. Otherwise reading it
+    /// fails with errc::encoded_body, for which the client gets 415.
+    void allow_encoded_body() noexcept;
 
     /// Changes the limit server_options::body_max for this request, before the body is read.
     void set_body_max(uint64_t bytes) noexcept;

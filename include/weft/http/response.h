@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,8 +30,15 @@
 
 namespace weft::http {
 
+struct cookie;
+class event_stream;
+struct event_options;
+class websocket;
+struct websocket_options;
+
 namespace detail {
 
+class body_filter;
 class exchange;
 struct access;
 
@@ -41,6 +49,7 @@ struct response_parts {
     http::headers fields;
     http::headers trailers;
     std::string unsent;  // the part of the body that is written and not sent
+    body_filter* filter = nullptr;
 };
 
 }  // namespace detail
@@ -62,6 +71,10 @@ public:
     response& set(std::string_view name, std::string_view value);
     response& add(std::string_view name, std::string_view value);
     response& erase(std::string_view name);
+
+    /// Adds a field Set-Cookie. Include weft/http/cookie.h. Throws std::invalid_argument if a part
+    /// of the cookie has a character that it cannot have, or its attributes contradict each other.
+    response& set_cookie(const cookie& c);
 
     [[nodiscard]] const http::headers& headers() const noexcept { return parts_.fields; }
 
@@ -86,6 +99,19 @@ public:
     /// not look complete. Throws as write(), and as fs::file::pread().
     void send_file(fs::file& file, uint64_t offset, uint64_t size);
 
+    /// Begins a stream of events, and sends the header. The response must outlive the stream.
+    /// Include weft/http/events.h. Throws failure (405) for HEAD, std::invalid_argument, and as
+    /// write().
+    [[nodiscard]] event_stream events();
+    [[nodiscard]] event_stream events(const event_options& how);
+
+    /// Makes the connection a WebSocket, with the fields that are set. The connection ends with the
+    /// handler. The response must outlive the socket. Include weft/http/websocket.h. Throws failure
+    /// if the request does not ask for it (426), is malformed (400), or comes from a page of
+    /// another site (403); std::invalid_argument; std::system_error if the client has gone.
+    [[nodiscard]] websocket upgrade_websocket();
+    [[nodiscard]] websocket upgrade_websocket(websocket_options how);
+
     /// Adds a field that follows the body. A client of HTTP/1.0 does not get it. Throws
     /// std::invalid_argument, as headers::add(), and for Transfer-Encoding, Content-Length and
     /// Host.
@@ -106,6 +132,8 @@ private:
     ~response() = default;
 
     void check_not_begun(const char* what) const;
+    void send_pieces(std::span<const net::const_buffer> pieces, bool is_flushed, std::error_code& ec);
+    void write_file(fs::file& file, uint64_t offset, uint64_t size);
 
     detail::exchange& exchange_;
     detail::response_parts parts_;

@@ -16,7 +16,7 @@ constexpr std::string_view interim = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // The server's help lists its limits, docs/examples.md the rest. Left out are the answers to
 // slowness (408), overload (503) and missing rights (403).
-const std::set<unsigned> statuses{200, 206, 301, 304, 308, 400, 404, 405, 413, 415, 416, 417, 431, 501, 505};
+const std::set<unsigned> statuses{200, 206, 301, 304, 308, 400, 404, 405, 412, 413, 415, 416, 417, 431, 501, 505};
 
 std::string_view take_line(std::string_view& text, std::string_view about) {
     const std::size_t end = text.find("\r\n");
@@ -73,7 +73,8 @@ void check_content(const answer& a, bool without_body, std::string_view about) {
     const std::string_view type = a.field("content-type");
     check(a.status == 304 || !type.empty(), "an answer says what it consists of", about);
     if (a.status == 301) {
-        const std::string_view to = a.field("location");
+        const std::string_view target = a.field("location");
+        const std::string_view to = target.substr(0, target.find('?'));
         check(to.starts_with('/') && !to.starts_with("//") && to.ends_with('/'), "a redirection leads to a folder here",
               about);
     }

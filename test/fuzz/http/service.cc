@@ -23,6 +23,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/http/files.h>
 #include <weft/http/server.h>
 #include <weft/net/tcp.h>
 #include <weft/runtime.h>
@@ -175,7 +176,7 @@ private:
 
     const folder folder_;
     const int log_file_;
-    const http_server::document_root root_{folder_.root().string()};
+    const weft::http::files root_{folder_.root().string()};
     uint64_t lines_seen_ = 0;
     weft::runtime runtime_;
     std::unique_ptr<http_server::access_log> log_;

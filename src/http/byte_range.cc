@@ -1,4 +1,5 @@
-#include "byte_range.h"
+// byte_range.cc: see byte_range.h.
+#include "http/byte_range.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,12 +7,14 @@
 #include <optional>
 #include <system_error>
 
-namespace http_server {
+#include "http/text.h"
+
+namespace weft::http::detail {
 
 namespace {
 
 // If the digits do not fit, the number is larger than any file.
-std::optional<uint64_t> number(std::string_view digits) {
+std::optional<uint64_t> range_number(std::string_view digits) {
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
     uint64_t n = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
@@ -28,15 +31,15 @@ byte_range last_bytes(uint64_t count, uint64_t file_size) {
 
 byte_range parse_range(std::string_view field, uint64_t file_size) {
     constexpr std::string_view unit = "bytes=";
-    if (!field.starts_with(unit)) return {};
+    if (!same_text(field.substr(0, unit.size()), unit)) return {};
     field.remove_prefix(unit.size());
     const std::size_t dash = field.find('-');
     if (dash == std::string_view::npos) return {};
     const std::string_view from = field.substr(0, dash);
     const std::string_view to = field.substr(dash + 1);
 
-    const auto first = number(from);
-    const auto last = number(to);
+    const auto first = range_number(from);
+    const auto last = range_number(to);
     if (from.empty()) return last ? last_bytes(*last, file_size) : byte_range{};
     if (!first || (!to.empty() && (!last || *last < *first))) return {};
     if (*first >= file_size) return {byte_range::kind::unsatisfiable};
@@ -44,4 +47,4 @@ byte_range parse_range(std::string_view field, uint64_t file_size) {
     return {byte_range::kind::part, *first, end - *first + 1};
 }
 
-}  // namespace http_server
+}  // namespace weft::http::detail

@@ -1,10 +1,14 @@
-// byte_range.h: the header field Range: which part of a file is requested (RFC 9110, 14).
+// byte_range.h: the field Range: which part of a file is requested (RFC 9110, 14).
+//
+// A request for several parts gets the whole file, as RFC 9110, 14.2, allows. Rejected: an answer
+// of the type multipart/byteranges. Few clients ask for it. A short request for many parts that
+// overlap would cost the server many times the file, and the kernel could not send the parts.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-namespace http_server {
+namespace weft::http::detail {
 
 struct byte_range {
     enum class kind {
@@ -22,4 +26,4 @@ struct byte_range {
 // last hundred).
 [[nodiscard]] byte_range parse_range(std::string_view field, uint64_t file_size);
 
-}  // namespace http_server
+}  // namespace weft::http::detail

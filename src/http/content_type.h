@@ -3,8 +3,9 @@
 
 #include <string_view>
 
-namespace http_server {
+namespace weft::http::detail {
 
+// application/octet-stream if the extension is not known. Ignores case.
 [[nodiscard]] std::string_view content_type_of(std::string_view path) noexcept;
 
-}  // namespace http_server
+}  // namespace weft::http::detail

@@ -1,0 +1,36 @@
+// beneath.h: opens files below a folder, and nothing outside of it.
+//
+// The kernel ensures that a path stays within the folder (openat2 with RESOLVE_BENEATH), despite
+// "..", symbolic links, and links that are created during the lookup. Rejected: comparing the
+// result of realpath() with the folder, because the path may lead to another file by the time it is
+// opened.
+//
+// If the kernel has the whole path in its cache, the file is opened at once (RESOLVE_CACHED). If it
+// needs the disk, the call is made by weft::blocking and delays no other green thread.
+//
+// If openat2 is missing (another system, Linux before 5.6, or a sandbox without it), one folder
+// after the other is opened, and no symbolic link is followed.
+//
+// These functions return a descriptor, or the negated errno: after a call that may change threads,
+// errno is that of another thread. Opening a FIFO or a terminal does not block.
+//
+// Threads: any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace weft::http::detail {
+
+// A descriptor for the other calls. Blocks the caller's thread: for the start of a program.
+[[nodiscard]] int open_folder(const std::string& path) noexcept;
+
+// relative: without a slash at its begin; "" is the folder. Without follows_links, or where the
+// system cannot ensure that they stay below the folder, a symbolic link is -ELOOP.
+[[nodiscard]] int open_beneath(int folder, const std::string& relative, bool follows_links);
+
+// open_beneath() without openat2, and without links. path: not empty. The caller's thread may
+// block.
+[[nodiscard]] int open_step_by_step(int folder, std::string_view path);
+
+}  // namespace weft::http::detail

@@ -1,0 +1,28 @@
+// upgrade.h: what another protocol needs of a connection that it takes over.
+#pragma once
+
+#include <weft/http/detail/transport.h>
+
+#include "http/input.h"
+
+namespace weft::http::detail {
+
+// Told that the server ends. drain() must not wait. Any thread.
+class drain_hook {
+public:
+    drain_hook() = default;
+    drain_hook(const drain_hook&) = delete;
+    drain_hook& operator=(const drain_hook&) = delete;
+
+    virtual void drain() noexcept = 0;
+
+protected:
+    ~drain_hook() = default;
+};
+
+struct upgraded {
+    transport& client;
+    input& pending;  // what the client has sent after its request
+};
+
+}  // namespace weft::http::detail
