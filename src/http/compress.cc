@@ -91,8 +91,8 @@ public:
 
     void add(std::string_view data, bool is_flushed, std::string& to) override {
         begin_output(to);
-        gzip_->add(data, to);              // NOLINT(bugprone-unchecked-optional-access)
-        if (is_flushed) gzip_->flush(to);  // NOLINT(bugprone-unchecked-optional-access)
+        stream().add(data, to);
+        if (is_flushed) stream().flush(to);
     }
 
     // The handler has returned.
@@ -100,8 +100,8 @@ public:
         if (is_active()) {
             std::string last;
             begin_output(last);
-            gzip_->add(w.unsent, last);
-            gzip_->finish(last);
+            stream().add(w.unsent, last);
+            stream().finish(last);
             w.unsent = std::move(last);
         } else if (!w.has_begun && w.unsent.size() >= size_min_ && is_eligible(w)) {
             compress_whole(w);
@@ -140,10 +140,15 @@ private:
         w.unsent = std::move(all);
     }
 
+    // If it is active.
+    gzip& stream() noexcept {
+        return *gzip_;  // NOLINT(bugprone-unchecked-optional-access)
+    }
+
     void begin_output(std::string& to) {
         if (has_begun_) return;
         has_begun_ = true;
-        gzip_->begin(to);  // NOLINT(bugprone-unchecked-optional-access)
+        stream().begin(to);
     }
 
     const bool is_accepted_;
