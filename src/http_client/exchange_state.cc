@@ -49,7 +49,7 @@ exchange_state::exchange_state(std::shared_ptr<client_state> of, client_request 
     : client_(std::move(of)),
       request_(std::move(r)),
       body_(std::make_shared<const std::string>(std::move(request_.body))),
-      hop_{request_.url, checked_method(request_.method), !body_->empty() || request_.body_from, true},
+      hop_{request_.url, checked_method(request_.method), true, true},
       deadline_ns_(weft::detail::deadline_after(request_.total_time.value_or(client_->how.total_time))) {
     check_url(request_.url);
 }
@@ -95,7 +95,7 @@ void exchange_state::fail(std::error_code why) {
 // An upload goes on until its end, unless the server has refused it before.
 bool exchange_state::has_what_it_needs() const noexcept {
     const transfer& t = *transfer_;
-    const bool is_uploading = hop_.has_body && request_.body_from && !t.is_output_ended && t.status < 300;
+    const bool is_uploading = is_streaming() && !t.is_output_ended && t.status < 300;
     return t.is_done || (t.is_head_complete && !is_uploading);
 }
 
@@ -136,9 +136,9 @@ bool exchange_state::follow() {
     const std::string location(transfer_->fields.get("Location"));
     if (location.empty()) return false;
     const bool keeps = keeps_method(transfer_->status, hop_.method);
-    if (keeps && hop_.has_body && request_.body_from) return false;  // it cannot be read again
+    if (keeps && is_streaming()) return false;  // it cannot be read again
     if (redirects == client_->how.redirects_max) fail(client_errc::too_many_redirects);
-    hop next{redirect_target(hop_.url, location), keeps ? hop_.method : "GET", keeps && hop_.has_body, true};
+    hop next{redirect_target(hop_.url, location), keeps ? hop_.method : "GET", keeps && hop_.keeps_body, true};
     next.has_credentials = hop_.has_credentials && same_origin(hop_.url, next.url);
     drop_body();
     hop_ = std::move(next);
@@ -158,7 +158,7 @@ void exchange_state::drop_body() {
 bool exchange_state::pause_for_retry(std::error_code failed) {
     const client_options& how = client_->how;
     const bool may_help = failed ? is_temporary(failed) : is_temporary(transfer_->status);
-    const bool may_repeat = is_idempotent(hop_.method) && !(hop_.has_body && request_.body_from);
+    const bool may_repeat = is_idempotent(hop_.method) && !is_streaming();
     if (!may_help || !may_repeat || retries == how.retries_max) return false;
     std::chrono::nanoseconds pause = retry_pause(how, retries, some_number());
     if (!failed) {

@@ -51,6 +51,9 @@ public:
     unsigned retries = 0;
 
 private:
+    // Whether body_from provides the body: it cannot be sent twice.
+    [[nodiscard]] bool is_streaming() const noexcept { return hop_.keeps_body && request_.body_from; }
+
     [[nodiscard]] wait_limits limits() const noexcept;
     void begin();
     [[nodiscard]] std::error_code await_head();

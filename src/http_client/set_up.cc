@@ -73,7 +73,7 @@ bool describes_body(std::string_view name) noexcept {
 void set_fields(transfer& t, const client_request& r, const hop& to) {
     for (const auto& [name, value] : r.headers) {
         if (!to.has_credentials && is_credential(name)) continue;
-        if (!to.has_body && describes_body(name)) continue;
+        if (!to.keeps_body && describes_body(name)) continue;
         if (same_text(name, "Content-Length") || same_text(name, "Transfer-Encoding")) continue;  // libcurl's to say
         // libcurl takes "Name:" for a field to leave out.
         add_field(t, std::string(name) + (value.empty() ? ";" : ": " + std::string(value)));
@@ -89,12 +89,12 @@ void set_method(transfer& t, const client_request& r, const shared_text& body, c
     const bool body_is_usual = to.method == "POST" || to.method == "PUT" || to.method == "PATCH";
     if (to.method == "HEAD") {
         set(easy, CURLOPT_NOBODY, 1L);
-    } else if (to.has_body && r.body_from) {
+    } else if (to.keeps_body && r.body_from) {
         set(easy, CURLOPT_UPLOAD, 1L);
         set(easy, CURLOPT_INFILESIZE_LARGE, r.body_size ? static_cast<curl_off_t>(*r.body_size) : curl_off_t{-1});
         set(easy, CURLOPT_CUSTOMREQUEST, to.method.c_str());
-    } else if (to.has_body || body_is_usual) {
-        if (to.has_body) t.body = body;
+    } else if ((to.keeps_body && !body->empty()) || body_is_usual) {
+        if (to.keeps_body) t.body = body;
         set(easy, CURLOPT_POST, 1L);
         set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(t.body ? t.body->size() : 0));
         set(easy, CURLOPT_POSTFIELDS, t.body ? t.body->c_str() : "");

@@ -16,7 +16,7 @@ namespace weft::http::detail {
 struct hop {
     std::string url;
     std::string method;
-    bool has_body;         // the request's body is sent
+    bool keeps_body;       // the body, and what the header says of it
     bool has_credentials;  // Authorization, Cookie and such are sent
 };
 

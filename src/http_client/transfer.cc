@@ -96,6 +96,10 @@ void transfer::finish(std::error_code why, std::string their_words) noexcept {
     is_done = true;
     error = why;
     words = std::move(their_words);
+    if (!why && !is_head_complete) {  // libcurl takes the end of the connection for the end of the header
+        error = client_errc::connection_lost;
+        words = "the header is incomplete";
+    }
     changed_.notify_all();
 }
 
