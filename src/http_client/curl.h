@@ -30,8 +30,8 @@ using url_handle = std::unique_ptr<CURLU, released_by<&curl_url_cleanup>>;
 using text_handle = std::unique_ptr<char, released_by<&curl_free>>;
 using field_list = std::unique_ptr<curl_slist, released_by<&curl_slist_free_all>>;
 
-// Initializes libcurl, once in the process. Throws std::system_error if it cannot be used: it failed,
-// or it resolves names in the calling thread.
+// Initializes libcurl, once in the process. Throws std::system_error if it cannot be used: it
+// failed, or it resolves names in the calling thread.
 void start_libcurl();
 
 // What a failed transfer means for its caller.

@@ -3,8 +3,8 @@
 // libcurl can run many transfers in one thread: its multi interface says which sockets it waits for
 // and when its next timer is due, and is called when one of these has happened. It is not
 // thread-safe. So one green thread, the driver, owns the multi handle and all that belongs to it:
-// easy handles of running transfers, connections, cookies, TLS sessions. Callers post to its mailbox
-// and park until their transfer has changed.
+// easy handles of running transfers, connections, cookies, TLS sessions. Callers post to its
+// mailbox and park until their transfer has changed.
 //
 //   1. The driver waits for the first of: an order in the mailbox, a ready socket, libcurl's timer.
 //   2. It takes the orders: adds transfers to the multi handle, resumes them, removes them.
@@ -13,21 +13,22 @@
 //   4. It removes the transfers that libcurl has finished, and wakes their callers.
 //
 // No call of libcurl waits: sockets do not block, the names of hosts are resolved by threads of
-// libcurl, which report by a socket. CURLOPT_QUICK_EXIT makes the removal of a transfer not wait for
-// such a thread; without it a cancelled request would stop all others until its query has ended.
-// Callbacks take a transfer's lock, which is held for a few instructions, and call no code of users.
+// libcurl, which report by a socket. CURLOPT_QUICK_EXIT makes the removal of a transfer not wait
+// for such a thread; without it a cancelled request would stop all others until its query has
+// ended. Callbacks take a transfer's lock, which is held for a few instructions, and call no code
+// of users.
 //
-// The driver moves between OS threads where it waits, so never within a call of libcurl, except for a
-// contended lock in a callback. TLS libraries keep their queue of errors per OS thread, and libcurl
-// reads it directly after the call that fills it, without a callback in between.
+// The driver moves between OS threads where it waits, so never within a call of libcurl, except for
+// a contended lock in a callback. TLS libraries keep their queue of errors per OS thread, and
+// libcurl reads it directly after the call that fills it, without a callback in between.
 //
 // Rejected:
 // - weft::blocking() around curl_easy_perform(): an OS thread per request, and no cancellation.
 // - A multi handle for each caller: no connection is shared, and each would need a driver anyway.
-// - A multi handle that callers lock and drive in turn: a caller would run other callers' TLS, and a
-//   cancelled one would have to hand the role on.
-// - Resolving by weft::net::resolve, and CURLOPT_RESOLVE: with a proxy, only libcurl knows which name
-//   it needs. libcurl tries addresses in parallel and keeps names for a minute in either case.
+// - A multi handle that callers lock and drive in turn: a caller would run other callers' TLS, and
+//   a cancelled one would have to hand the role on.
+// - Resolving by weft::net::resolve, and CURLOPT_RESOLVE: with a proxy, only libcurl knows which
+//   name it needs. libcurl tries addresses in parallel and keeps names for a minute in either case.
 //
 // Invariants: I1. Only the driver calls libcurl for running_, multi_, share_.
 //             I2. A transfer is in running_ exactly while its easy handle is in multi_.

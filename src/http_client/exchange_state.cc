@@ -95,7 +95,7 @@ void exchange_state::fail(std::error_code why) {
 // An upload goes on until its end, unless the server has refused it before.
 bool exchange_state::has_what_it_needs() const noexcept {
     const transfer& t = *transfer_;
-    const bool is_uploading = is_streaming() && !t.is_output_ended && t.status < 300;
+    const bool is_uploading = is_streaming() && !t.is_output_ended && t.status < 400;
     return t.is_done || (t.is_head_complete && !is_uploading);
 }
 
@@ -108,8 +108,8 @@ std::error_code exchange_state::await_head() {
     for (;;) {
         {
             held lock(transfer_->lock);
-            const std::error_code late = transfer_->wait(
-                lock, limits(), [&] { return has_what_it_needs() || transfer_->wants_output(); });
+            const std::error_code late =
+                transfer_->wait(lock, limits(), [&] { return has_what_it_needs() || transfer_->wants_output(); });
             if (late) return late;
             if (has_what_it_needs()) return transfer_->is_head_complete ? std::error_code{} : transfer_->error;
         }

@@ -7,8 +7,8 @@
 //     ▲                                                   ├─▶ redirect: the next hop ───▶ again
 //     └────────────────── pause, if it may be repeated ◀──┴─▶ error, 429, 502, 503, 504
 //
-// If an exception leaves a wait, the current transfer is abandoned: the driver removes it and closes
-// its connection.
+// If an exception leaves a wait, the current transfer is abandoned: the driver removes it and
+// closes its connection.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,9 @@ class exchange_state {
 public:
     // Throws std::system_error: client_errc::bad_url, std::invalid_argument.
     exchange_state(std::shared_ptr<client_state> of, client_request r);
+
     ~exchange_state() { leave(); }
+
     exchange_state(const exchange_state&) = delete;
     exchange_state& operator=(const exchange_state&) = delete;
 

@@ -8,7 +8,7 @@ namespace weft::http::detail {
 
 using guard = std::lock_guard<weft::mutex>;
 
-bool mailbox::post(transfer& what, bool wanted::*mark) noexcept {
+bool mailbox::post(transfer& what, bool wanted::* mark) noexcept {
     {
         const guard held(lock_);
         if (is_closed_) return false;

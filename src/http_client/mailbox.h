@@ -1,10 +1,10 @@
 // mailbox.h: what callers want of a driver: to start, resume or abandon a transfer, and to end.
 //
-// A list through the transfers themselves, so posting allocates nothing: destructors and interrupted
-// callers do it. Each transfer is in it at most once, with all that is wanted of it.
+// A list through the transfers themselves, so posting allocates nothing: destructors and
+// interrupted callers do it. Each transfer is in it at most once, with all that is wanted of it.
 //
-// Locks: lock_. It is held for a few instructions.
-// Who:   any thread posts; the driver takes.
+// Locks:   lock_. It is held for a few instructions.
+// Threads: any thread posts; the driver takes.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] const weft::chan<bool>& wake() const noexcept { return wake_; }
 
     struct order {
-        std::shared_ptr<transfer> of;  // nullptr: there is none
+        std::shared_ptr<transfer> of;  // nullptr: the mailbox is empty
         wanted what;
     };
 
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool is_closed() noexcept;
 
 private:
-    [[nodiscard]] bool post(transfer& what, bool wanted::*mark) noexcept;
+    [[nodiscard]] bool post(transfer& what, bool wanted::* mark) noexcept;
 
     weft::mutex lock_;
     weft::chan<bool> wake_{1};

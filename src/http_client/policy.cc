@@ -31,9 +31,7 @@ bool is_temporary(std::error_code e) noexcept {
            e == client_errc::connection_lost || e == client_errc::could_not_resolve;
 }
 
-bool is_temporary(unsigned status) noexcept {
-    return status == 429 || status == 502 || status == 503 || status == 504;
-}
+bool is_temporary(unsigned status) noexcept { return status == 429 || status == 502 || status == 503 || status == 504; }
 
 std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) noexcept {
     constexpr int64_t most = 365 * 24 * 3600;
@@ -54,7 +52,8 @@ std::chrono::nanoseconds retry_pause(const client_options& how, unsigned retries
     for (unsigned i = 0; i < retries && pause < how.retry_delay_max; ++i) pause *= 2;
     pause = std::min(pause, how.retry_delay_max);
     const int64_t half = pause.count() / 2;
-    return std::chrono::nanoseconds(pause.count() - half + static_cast<int64_t>(random % static_cast<uint64_t>(half + 1)));
+    return std::chrono::nanoseconds(pause.count() - half +
+                                    static_cast<int64_t>(random % static_cast<uint64_t>(half + 1)));
 }
 
 uint64_t some_number() noexcept {

@@ -27,14 +27,16 @@ namespace weft::http::detail {
 [[nodiscard]] bool is_temporary(std::error_code e) noexcept;
 [[nodiscard]] bool is_temporary(unsigned status) noexcept;
 
-// The value of a field Retry-After: seconds or a date. nullopt: there is none, or it is malformed.
+// The value of a field Retry-After: seconds or a date. nullopt: it is empty or malformed.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) noexcept;
 
 // The pause before a retry: retry_delay, doubled each time, at most retry_delay_max. Half of it is
 // by chance, so that clients which failed together do not come back together.
-[[nodiscard]] std::chrono::nanoseconds retry_pause(const client_options& how, unsigned retries, uint64_t random) noexcept;
+[[nodiscard]] std::chrono::nanoseconds retry_pause(const client_options& how,
+                                                   unsigned retries,
+                                                   uint64_t random) noexcept;
 
-// A number that nobody needs to guess. Any thread.
+// A random number, not for secrets. Any thread.
 [[nodiscard]] uint64_t some_number() noexcept;
 
 }  // namespace weft::http::detail

@@ -42,7 +42,8 @@ int connected(void* of, char* /*to*/, char* /*from*/, int /*to_port*/, int /*fro
     return CURL_PREREQFUNC_OK;
 }
 
-int progressed(void* of, curl_off_t /*to_receive*/, curl_off_t received, curl_off_t /*to_send*/, curl_off_t sent) noexcept {
+int progressed(
+    void* of, curl_off_t /*to_receive*/, curl_off_t received, curl_off_t /*to_send*/, curl_off_t sent) noexcept {
     static_cast<transfer*>(of)->on_progress(static_cast<uint64_t>(received) + static_cast<uint64_t>(sent));
     return 0;
 }

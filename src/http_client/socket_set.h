@@ -1,18 +1,20 @@
 // socket_set.h: libcurl's sockets, and one descriptor that is readable if any of them is ready.
 //
-// The driver has one green thread for any number of sockets. It waits for the descriptor of the set,
-// so a wake-up costs the same however many sockets there are.
+// The driver has one green thread for any number of sockets. It waits for the descriptor of the
+// set, so a wake-up costs the same however many sockets there are.
 //
-// libcurl says what it waits for, and takes that back before it closes a socket. The set passes each
-// such call on to the kernel at once. So the number of a closed socket is never in the set, and a new
-// socket with the same number is a new entry. An event that was taken from the kernel just before its
-// socket was closed may reach the new one: libcurl then finds it not ready, and goes on.
+// libcurl says what it waits for, and takes that back before it closes a socket. The set passes
+// each such call on to the kernel at once. So the number of a closed socket is never in the set,
+// and a new socket with the same number is a new entry. An event that was taken from the kernel
+// just before its socket was closed may reach the new one: libcurl then finds it not ready, and
+// goes on.
 //
 // Rejected: a weft::select_set of the sockets. It asks the system about each socket at each wait.
 // Rejected: a green thread with weft::wait_fd() for each socket. Its descriptor must not be closed
-//           while it waits, and libcurl closes it within a call that cannot wait for a green thread.
+//           while it waits, and libcurl closes it within a call that cannot wait for a green
+//           thread.
 //
-// Who: the driver's green thread.
+// Threads: the driver's green thread.
 #pragma once
 
 #include <cstddef>

@@ -4,11 +4,11 @@
 //   caller: set up ──▶ mailbox ──▶ driver: libcurl ──on_field, on_body──▶ fields, input ──▶ caller
 //                                                  ◀──on_upload────────── output       ◀── caller
 //
-// Back-pressure. on_body() refuses data while input is full: libcurl keeps that piece, stops to read
-// from the socket, and the kernel's window closes. The caller that has read half of input has the
-// transfer resumed. Uploads go the other way: on_upload() pauses while output is empty, and wakes the
-// caller, which fills it. So code of the user (body_from) runs in the caller's green thread only, and
-// never in the driver's.
+// Back-pressure. on_body() refuses data while input is full: libcurl keeps that piece, stops to
+// read from the socket, and the kernel's window closes. The caller that has read half of input has
+// the transfer resumed. Uploads go the other way: on_upload() pauses while output is empty, and
+// wakes the caller, which fills it. So code of the user (body_from) runs in the caller's green
+// thread only, and never in the driver's.
 //
 // Invariants: I1. easy is used by the caller before start(), then by the driver until it resets it.
 //             I2. After is_done no call of libcurl refers to this object.
@@ -73,7 +73,7 @@ public:
     // ---- The driver. on_…: within calls of libcurl.
 
     void on_field(std::string_view line);
-    // Returns false if it is to be offered again later.
+    // Returns false if libcurl must offer it again later.
     [[nodiscard]] bool on_body(std::string_view piece);
     // Returns the number of bytes, or CURL_READFUNC_PAUSE.
     [[nodiscard]] std::size_t on_upload(char* to, std::size_t room);
@@ -138,7 +138,8 @@ std::error_code transfer::wait(std::unique_lock<weft::mutex>& held, const wait_l
         const int64_t limit_ns = limit_of(limits, idle_since_ns);
         if (limit_ns <= weft::detail::now_ns())
             return limit_ns == limits.deadline_ns ? client_errc::timed_out : client_errc::idle_timed_out;
-        static_cast<void>(changed_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(limit_ns))));
+        static_cast<void>(
+            changed_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(limit_ns))));
         if (events_ != seen) {
             seen = events_;
             idle_since_ns = weft::detail::now_ns();

@@ -145,7 +145,8 @@ protected:
     static void SetUpTestSuite() {
         runtime one({.procs = 1});
         one.run([] {
-            const web s([](http::server& to) { to.handle("/", [](http::request&, http::response& w) { w.send(""); }); });
+            const web s(
+                [](http::server& to) { to.handle("/", [](http::request&, http::response& w) { w.send(""); }); });
             static_cast<void>(http::client(direct()).get(s.url("/")));
         });
     }

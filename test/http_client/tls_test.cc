@@ -29,8 +29,7 @@ public:
         : context_(tls::context::server({.own = {test_authority().issue(of)}, .protocols = {"http/1.1"}})) {
         server_.handle("/", [](http::request& r, http::response& w) { w.send(r.is_secure() ? "secure" : "plain"); });
         serving_.go([this] {
-            server_.serve(listener_,
-                          [this](net::tcp_stream c) { return tls::stream::server(std::move(c), context_); });
+            server_.serve(listener_, [this](net::tcp_stream c) { return tls::stream::server(std::move(c), context_); });
         });
     }
 
@@ -123,8 +122,8 @@ TEST_P(HttpClientTls, FailsIfTheServerSpeaksNoTls) {
 
 TEST_P(HttpClientTls, SurvivesAServerThatClosesWhileItSends) {
     rt().run([&] {
-        const tls::context context =
-            tls::context::server({.own = {test_authority().issue({.hosts = {"127.0.0.1"}})}, .protocols = {"http/1.1"}});
+        const tls::context context = tls::context::server(
+            {.own = {test_authority().issue({.hosts = {"127.0.0.1"}})}, .protocols = {"http/1.1"}});
         const raw_server s([&](net::tcp_stream& c) {
             tls::stream secured = tls::stream::server(std::move(c), context);
             std::array<char, 1000> part;

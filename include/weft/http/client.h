@@ -10,8 +10,8 @@
 //     weft::http::reply r = c.send({.method = "PUT", .url = url, .body = text});
 //     while (const std::size_t n = r.read_some(part)) …            // the body as it comes
 //
-// A caller parks until its reply has come; no OS thread waits. A cancellation or deadline around the
-// caller (cancel.h) ends the wait at once, and closes the connection of that request.
+// A caller parks until its reply has come; no OS thread waits. A cancellation or deadline around
+// the caller (cancel.h) ends the wait at once, and closes the connection of that request.
 //
 // Times. Each phase has a limit of its own:
 //
@@ -87,32 +87,32 @@ struct client_options {
     std::chrono::nanoseconds idle_time = std::chrono::seconds(30);     ///< without a byte, once connected
     std::chrono::nanoseconds total_time = std::chrono::minutes(5);     ///< redirects, retries, and the body
 
-    uint64_t body_max = 16 * 1024 * 1024;    ///< bytes of a body that reply::body() reads. read_some() has no limit
-    std::size_t buffer_size = 256 * 1024;    ///< bytes of a body that are kept before the server is made to wait
-    unsigned redirects_max = 10;             ///< 0: a redirect is the reply
-    unsigned retries_max = 0;                ///< of requests that may be repeated: docs/http_client.md
+    uint64_t body_max = 16 * 1024 * 1024;  ///< bytes of a body that reply::body() reads. read_some() has no limit
+    std::size_t buffer_size = 256 * 1024;  ///< bytes of a body that are kept before the server is made to wait
+    unsigned redirects_max = 10;           ///< 0: a redirect is the reply
+    unsigned retries_max = 0;              ///< of requests that may be repeated: docs/http_client.md
     std::chrono::nanoseconds retry_delay = std::chrono::milliseconds(100);  ///< before the first one; then doubled
     std::chrono::nanoseconds retry_delay_max = std::chrono::seconds(5);     ///< of one pause, also of Retry-After
 
-    bool cookies = false;                  ///< keeps cookies, and sends them back, while the client exists
-    bool decompress = true;                ///< asks for compressed bodies, and decompresses them
-    std::string user_agent = "weft";       ///< empty: no such field
-    std::optional<std::string> proxy = {};  ///< "http://host:port", "socks5h://…"; "": none; unset: the environment's
+    bool cookies = false;                   ///< keeps cookies, and sends them back, while the client exists
+    bool decompress = true;                 ///< asks for compressed bodies, and decompresses them
+    std::string user_agent = "weft";        ///< empty: no such field
+    std::optional<std::string> proxy = {};  ///< the URL of a proxy; "": none; unset: the environment's
 
     bool verify = true;        ///< whether the server's certificate must be trusted, and be for that host
     std::string ca_file = {};  ///< PEM file with the authorities to trust; empty: the system's
 
     http_version version = http_version::automatic;
-    std::size_t connections_per_host = 100;       ///< requests beyond that wait for a free one. 0: no limit
-    std::size_t connections_max = 0;              ///< the same for all hosts together. 0: no limit
-    std::size_t idle_connections_max = 100;       ///< that are kept for later requests
+    std::size_t connections_per_host = 100;         ///< requests beyond that wait for a free one. 0: no limit
+    std::size_t connections_max = 0;                ///< the same for all hosts together. 0: no limit
+    std::size_t idle_connections_max = 100;         ///< that are kept for later requests
     std::chrono::seconds idle_connection_time{90};  ///< after which one that was not used is not used again
 };
 
 /// A request to send. Use designated initializers.
 struct client_request {
     std::string method = "GET";
-    std::string url;            ///< "https://example.com/a?b=c". Other characters must be percent-encoded
+    std::string url;  ///< "https://example.com/a?b=c". Other characters must be percent-encoded
     http::headers headers = {};
     std::string body = {};
 
@@ -125,8 +125,8 @@ struct client_request {
 };
 
 /// A reply: the header, and the body as it comes. Movable. One green thread uses it at a time. It
-/// may outlive its client; the body then ends with client_errc::client_closed. The destructor closes
-/// the connection if the body has not been read to its end.
+/// may outlive its client; the body then ends with client_errc::client_closed. The destructor
+/// closes the connection if the body has not been read to its end.
 class reply {
 public:
     reply(reply&&) noexcept;
@@ -155,8 +155,8 @@ public:
     /// 10, 11 or 20: HTTP/1.0, HTTP/1.1 or HTTP/2.
     [[nodiscard]] unsigned version() const noexcept;
 
-    /// Reads a part of the body, 1 to b.size() bytes; waits for the first. Returns 0 at its end. The
-    /// server is made to wait while the program does not read. Throws std::system_error with a
+    /// Reads a part of the body, 1 to b.size() bytes; waits for the first. Returns 0 at its end.
+    /// The server is made to wait while the program does not read. Throws std::system_error with a
     /// client_errc; weft::cancelled, weft::timed_out: the connection is then closed.
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
 
