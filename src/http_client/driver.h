@@ -32,7 +32,8 @@
 //
 // Invariants: I1. Only the driver calls libcurl for running_, multi_, share_.
 //             I2. A transfer is in running_ exactly while its easy handle is in multi_.
-// Stack:      libcurl and OpenSSL run on the driver's stack. Measured depth: 29 KiB.
+// Stack:      libcurl and OpenSSL run on the driver's stack: 12 KiB of it (measured with TLS 1.3, by
+//             RUN_DEBUG=stack_use; libcurl 7.88, OpenSSL 3.0).
 // See:        transfer.h, mailbox.h, socket_set.h
 #pragma once
 
