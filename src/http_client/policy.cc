@@ -33,14 +33,14 @@ bool is_temporary(std::error_code e) noexcept {
 
 bool is_temporary(unsigned status) noexcept { return status == 429 || status == 502 || status == 503 || status == 504; }
 
-std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) noexcept {
+std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) {
     constexpr int64_t most = 365 * 24 * 3600;
     int64_t seconds = 0;
-    const char* const end = value.data() + value.size();
-    const auto [rest, error] = std::from_chars(value.data(), end, seconds);
+    const std::string text(value);
+    const char* const end = text.c_str() + text.size();
+    const auto [rest, error] = std::from_chars(text.c_str(), end, seconds);
     if (error != std::errc() || rest != end) {
-        const std::string date(value);
-        const std::time_t at = curl_getdate(date.c_str(), nullptr);
+        const std::time_t at = curl_getdate(text.c_str(), nullptr);
         if (at == -1) return std::nullopt;
         seconds = at - std::time(nullptr);
     }
@@ -49,7 +49,8 @@ std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) noex
 
 std::chrono::nanoseconds retry_pause(const client_options& how, unsigned retries, uint64_t random) noexcept {
     std::chrono::nanoseconds pause = how.retry_delay;
-    for (unsigned i = 0; i < retries && pause < how.retry_delay_max; ++i) pause *= 2;
+    for (unsigned i = 0; i < retries && pause < how.retry_delay_max; ++i)
+        pause = pause > how.retry_delay_max / 2 ? how.retry_delay_max : 2 * pause;
     pause = std::min(pause, how.retry_delay_max);
     const int64_t half = pause.count() / 2;
     return std::chrono::nanoseconds(pause.count() - half +

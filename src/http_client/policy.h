@@ -27,8 +27,9 @@ namespace weft::http::detail {
 [[nodiscard]] bool is_temporary(std::error_code e) noexcept;
 [[nodiscard]] bool is_temporary(unsigned status) noexcept;
 
-// The value of a field Retry-After: seconds or a date. nullopt: it is empty or malformed.
-[[nodiscard]] std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) noexcept;
+// The value of a field Retry-After: seconds or a date. nullopt: it is empty or malformed. Throws
+// std::bad_alloc.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> retry_after(std::string_view value);
 
 // The pause before a retry: retry_delay, doubled each time, at most retry_delay_max. Half of it is
 // by chance, so that clients which failed together do not come back together.

@@ -55,10 +55,10 @@ long in_ms(std::chrono::nanoseconds time) noexcept {
 }
 
 void add_field(transfer& t, const std::string& line) {
-    curl_slist* longer = curl_slist_append(t.fields_sent.get(), line.c_str());
+    curl_slist* const list = t.fields_sent.release();
+    curl_slist* const longer = curl_slist_append(list, line.c_str());
+    t.fields_sent.reset(longer != nullptr ? longer : list);
     if (longer == nullptr) throw std::bad_alloc();
-    static_cast<void>(t.fields_sent.release());
-    t.fields_sent.reset(longer);
 }
 
 bool is_credential(std::string_view name) noexcept {

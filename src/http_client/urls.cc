@@ -4,6 +4,7 @@
 #include <new>
 #include <system_error>
 
+#include "http/text.h"
 #include "http_client/curl.h"
 
 namespace weft::http::detail {
@@ -59,7 +60,8 @@ bool same_origin(const std::string& a, const std::string& b) {
     parse(first.get(), a);
     parse(second.get(), b);
     for (const CURLUPart which : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT}) {
-        if (part_of(first.get(), which, CURLU_DEFAULT_PORT) != part_of(second.get(), which, CURLU_DEFAULT_PORT))
+        if (!same_text(part_of(first.get(), which, CURLU_DEFAULT_PORT),
+                       part_of(second.get(), which, CURLU_DEFAULT_PORT)))
             return false;
     }
     return true;

@@ -102,13 +102,13 @@ TEST_P(HttpClientHardTimes, SlowBytesAreNotSilence) {
             if (read_head(c).empty()) return;
             c.write_all(ok_head);
             for (int i = 0; i < 10; ++i) {
-                weft::sleep_for(60ms);
+                weft::sleep_for(250ms);
                 c.write_all("x");
             }
             await_end(c);
         });
         client_options how = direct();
-        how.idle_time = 500ms;
+        how.idle_time = 2s;
         EXPECT_EQ(client(how).get(s.url()).text(), "xxxxxxxxxx");
         how.total_time = 300ms;
         EXPECT_EQ(get_fails(s, how), client_errc::timed_out);

@@ -70,10 +70,9 @@ TEST_P(HttpClientStream, ASlowReaderMakesTheServerWait) {
         std::size_t before = 0;
         eventually([&] {
             weft::sleep_for(20ms);
-            return std::exchange(before, sent.load()) == sent;
+            return sent != 0 && std::exchange(before, sent.load()) == sent;
         });
         EXPECT_LT(sent, block * blocks / 2);
-        EXPECT_GT(sent, 0U);
         std::size_t received = 0;
         std::string part(block, '\0');
         while (const std::size_t n = r.read_some(part)) received += n;
