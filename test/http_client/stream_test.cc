@@ -28,6 +28,19 @@ using http::response;
 using HttpClientStream = client_test;
 WEFT_SWEEP_OVER(HttpClientStream, 1U, 4U);
 
+// Waits until count has grown, and has then been the same for 400 ms.
+void await_standstill(const std::atomic<std::size_t>& count) {
+    std::size_t before = 0;
+    int same = 0;
+    eventually([&] {
+        weft::sleep_for(20ms);
+        const std::size_t now = count;
+        same = now != 0 && now == before ? same + 1 : 0;
+        before = now;
+        return same == 20;
+    });
+}
+
 TEST_P(HttpClientStream, PartsArriveWhenTheServerSendsThem) {
     rt().run([] {
         event may_go_on;
@@ -67,11 +80,7 @@ TEST_P(HttpClientStream, ASlowReaderMakesTheServerWait) {
         client c(direct());
         http::reply r = c.send({.url = s.url("/")});
         // The server stops to make progress: the client keeps its buffer, the kernel its own.
-        std::size_t before = 0;
-        eventually([&] {
-            weft::sleep_for(20ms);
-            return sent != 0 && std::exchange(before, sent.load()) == sent;
-        });
+        await_standstill(sent);
         EXPECT_LT(sent, block * blocks / 2);
         std::size_t received = 0;
         std::string part(block, '\0');
@@ -138,11 +147,7 @@ TEST_P(HttpClientStream, AnUploadWaitsForASlowServer) {
             };
             said = c.send(std::move(r)).body();
         });
-        std::size_t before = 0;
-        eventually([&] {
-            weft::sleep_for(20ms);
-            return given != 0 && std::exchange(before, given.load()) == given;
-        });
+        await_standstill(given);
         EXPECT_LT(given, size / 2);
         may_read.set();
         sending.wait();
