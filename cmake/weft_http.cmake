@@ -20,6 +20,7 @@ endif()
 file(GLOB weft_http_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/http/*.cc")
 weft_keep_platform(weft_http_sources)
 file(GLOB_RECURSE weft_http_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/weft/http/*.h")
+list(FILTER weft_http_headers EXCLUDE REGEX "/http/client[.]h$")  # weft_http_client.cmake
 add_library(weft_http ${weft_http_sources})
 add_library(weft::http ALIAS weft_http)
 target_sources(weft_http PUBLIC

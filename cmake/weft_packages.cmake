@@ -92,6 +92,14 @@ if(TARGET weft_http)
     DEPENDS "libweft-http${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})"
     TEXT "${weft_about}\nThis package has the headers of the HTTP server, and the files for\nCMake and pkg-config.")
 endif()
+if(TARGET weft_http_client)
+  weft_package(http_client libweft-http-client${weft_abi} SECTION libs SUMMARY "HTTP client for weft"
+    DEPENDS "libweft-http${weft_abi} (= ${weft_package_version})"
+    TEXT "${weft_about}\nThis package has the shared library of the HTTP client, which uses\nlibcurl.")
+  weft_package(http_client_dev libweft-http-client-dev SECTION libdevel SUMMARY "HTTP client for weft (development files)"
+    DEPENDS "libweft-http-client${weft_abi} (= ${weft_package_version}), libweft-http-dev (= ${weft_package_version}), libcurl4-openssl-dev"
+    TEXT "${weft_about}\nThis package has the header of the HTTP client, and the files for\nCMake and pkg-config.")
+endif()
 weft_package(sim libweft-sim${weft_abi} SECTION libs SUMMARY "tests of green threads in controlled orders"
   DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
   TEXT "${weft_about}\nThis package has the shared library that runs tests in many orders of\ntheir green threads.")

@@ -24,6 +24,7 @@ PARTS = {
     "weft": ("libweft.*", []),
     "weft-tls": ("libweft_tls.*", ["openssl"]),
     "weft-http": ("libweft_http.*", ["boost"]),
+    "weft-http-client": ("libweft_http_client.*", ["curl"]),
     "weft-sim": ("libweft_sim.*", []),
     "weft-observe": ("libweft_observe.*", ["elfutils", "protozero", "zlib"]),
     "weft-observe-page": ("libweft_observe_page.*", ["boost"]),
@@ -32,6 +33,7 @@ PARTS = {
 # {name: (licence, how its version is found, linked as; None: only headers, which are compiled in)}
 OTHERS = {
     "openssl": ("Apache-2.0", ("pkg-config", "openssl"), "libssl"),
+    "curl": ("curl", ("pkg-config", "libcurl"), "libcurl"),
     "elfutils": ("LGPL-3.0-or-later OR GPL-2.0-or-later", ("pkg-config", "libdw"), "libdw"),
     "zlib": ("Zlib", ("pkg-config", "zlib"), "libz"),
     "ncurses": ("X11-distribute-modifications-variant", ("pkg-config", "ncursesw"), "libncursesw"),
@@ -77,6 +79,7 @@ def bill(build):
     relations = [("DOCUMENT", "DESCRIBES", name) for name in parts]
     relations += [(name, "DEPENDS_ON", "weft") for name in parts if name != "weft"]
     relations += [(name, "DEPENDS_ON", "weft-observe") for name in parts if name in ("weft-observe-page", "weft-program")]
+    relations += [(name, "DEPENDS_ON", "weft-http") for name in parts if name == "weft-http-client"]
     relations += [(name, "DYNAMIC_LINK" if OTHERS[other][2] else "STATIC_LINK", other) for name in parts for other in PARTS[name][1]]
     when = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", datetime.datetime.now().timestamp())), datetime.timezone.utc)
     key = hashlib.sha256(json.dumps([packages, relations]).encode()).hexdigest()[:32]

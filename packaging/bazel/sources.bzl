@@ -2,7 +2,7 @@
 
 SYSTEMS = ["linux", "darwin", "windows"]
 PROCESSORS = ["x86_64", "aarch64", "riscv64"]
-COMPONENTS = ["instrument", "tls", "http", "observe", "sim"]
+COMPONENTS = ["instrument", "tls", "http", "http_client", "observe", "sim"]
 
 def _split(path):
     """Returns the path without extension, system and processor; the system or ""; the processor or ""."""

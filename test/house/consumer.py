@@ -174,6 +174,11 @@ def main():
             raise RuntimeError("the headers of http are installed without its library, or the library without them")
         if has_http:
             by_pkg_config(work, prefix, libraries, "weft-http", "served.cc")
+        has_client = os.path.exists(os.path.join(libraries, "pkgconfig", "weft-http-client.pc"))
+        if has_client != os.path.exists(os.path.join(prefix, "include", "weft", "http", "client.h")):
+            raise RuntimeError("the header of http_client is installed without its library, or the library without it")
+        if has_client:
+            by_pkg_config(work, prefix, libraries, "weft-http-client", "asked.cc")
         if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
             by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:

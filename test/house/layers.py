@@ -11,7 +11,7 @@
 3. Folders that must not know the operating system include only the standard library and the
    compiler's own headers.
 4. #if on a system or a processor lives in the folders that exist for it.
-5. Headers of a component are included only by the component itself.
+5. Headers of a component are included only by the component itself, and by those that build on it.
 
 A call may point up without an include. symbols.py finds these in the object files.
 
@@ -23,7 +23,7 @@ import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
 LAYERS = ["base", "os", "events", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
-          "signals", "c", "http", "observe", "sim"]
+          "signals", "c", "http", "http_client", "observe", "sim"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -47,7 +47,11 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio", "http", "observe", "sim"]
+COMPONENTS = ["tls", "asio", "http", "http_client", "observe", "sim"]
+
+# Components that build on another one, and headers of a component in the folder of another one.
+BUILD_ON = {"http": ["http_client"]}
+HEADERS_ELSEWHERE = {"weft/http/client.h": "http_client"}
 
 # Headers of a component that declare functions of the library itself: programs use them without the component.
 IN_LIBRARY = {"weft/observe/switch_hooks.h"}
@@ -92,8 +96,10 @@ def sources(root):
 def check_component(path, name):
     """Why this file may not include what belongs to a component, or None."""
     for component in COMPONENTS:
-        theirs = name.startswith((f"{component}/", f"weft/{component}/"))
-        if theirs and name not in IN_LIBRARY and not path.startswith((f"src/{component}/", f"include/weft/{component}/")):
+        theirs = HEADERS_ELSEWHERE.get(name, component) == component and name.startswith((f"{component}/", f"weft/{component}/"))
+        theirs = theirs or HEADERS_ELSEWHERE.get(name) == component
+        users = tuple(f"{folder}/{user}/" for user in [component, *BUILD_ON.get(component, [])] for folder in ("src", "include/weft"))
+        if theirs and name not in IN_LIBRARY and not path.startswith(users):
             return f"{component} is a component, which may be left out: only its own files include this"
     return None
 

@@ -271,8 +271,8 @@ leg_lto() {
 
 # What the gate runs under a sanitizer: the suites that test memory and races, and the canaries,
 # which the sanitizer must find.
-sanitizer_suites='^(unit|conformance|corpus|exceptions|storm|http|canary)$'
-sanitizer_targets=({unit,conformance,corpus,exceptions,storm,http}_tests)
+sanitizer_suites='^(unit|conformance|corpus|exceptions|storm|http|http_client|canary)$'
+sanitizer_targets=({unit,conformance,corpus,exceptions,storm,http,http_client}_tests)
 
 # sanitizer_leg PRESET CANARY...
 sanitizer_leg() {

@@ -14,8 +14,9 @@ import header_text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = [("C++", "include/weft/"), ("Sockets", "include/weft/net/"), ("Observing", "include/weft/observe/"), ("TLS", "include/weft/tls/"),
-          ("HTTP", "include/weft/http/"), ("Boost.Asio", "include/weft/asio/"), ("C", "include/weft/run/")]
-LIBRARIES = {"Observing": "weft::observe", "TLS": "weft::tls", "HTTP": "weft::http", "Boost.Asio": "weft::asio"}
+          ("HTTP", "include/weft/http/"), ("HTTP client", "include/weft/http/client.h"), ("Boost.Asio", "include/weft/asio/"), ("C", "include/weft/run/")]
+LIBRARIES = {"Observing": "weft::observe", "TLS": "weft::tls", "HTTP": "weft::http",
+             "HTTP client": "weft::http_client", "Boost.Asio": "weft::asio"}
 # Pages about headers that name none in their head comment.
 ABOUT = {"error.h": "errors.md", "future.h": "futures.md", "runtime.h": "runtime.md", "local.h": "local.md", "signals.h": "signals.md",
          "trace.h": "recording.md", "weft.h": "start.md", "c.h": "c_api.md", "net/buffer.h": "sockets.md", "net/endpoint.h": "sockets.md",
@@ -142,7 +143,7 @@ class reference:
     def nav(self):
         nav = ["api/index.md", {"All names": "api/names.md"}]
         for group, folder in GROUPS:
-            nav.append({group: [{path[len(folder) if path.startswith(folder) else len("include/weft/"):]: self.pages[path]}
+            nav.append({group: [{path[len(folder) if path.startswith(folder) else len("include/weft/"):] or os.path.basename(path): self.pages[path]}
                                 for path in self.of_group(group)]})
         return [{"API": nav}]
 

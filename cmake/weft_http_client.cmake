@@ -1,0 +1,46 @@
+# weft_http_client.cmake: weft::http_client, a separate library: an HTTP client by libcurl. It is built
+# on Linux, where weft::http is, whose header fields it shares, and where libcurl 7.87 is found.
+#
+# weft::http is independent of it: a program that only serves needs no libcurl.
+if(NOT WEFT_HTTP_CLIENT MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "weft: WEFT_HTTP_CLIENT is \"${WEFT_HTTP_CLIENT}\"; it must be AUTO, ON or OFF")
+endif()
+if(WEFT_HTTP_CLIENT STREQUAL "OFF")
+  return()
+endif()
+set(weft_http_client_lacks)
+if(NOT weft_system STREQUAL "linux")
+  set(weft_http_client_lacks "it needs Linux")
+elseif(NOT TARGET weft_http)
+  set(weft_http_client_lacks "it needs weft::http")
+else()
+  find_package(CURL 7.87 QUIET)
+  if(NOT CURL_FOUND)
+    set(weft_http_client_lacks "no libcurl 7.87; run: apt-get install libcurl4-openssl-dev")
+  endif()
+endif()
+if(weft_http_client_lacks)
+  if(WEFT_HTTP_CLIENT STREQUAL "ON")
+    message(FATAL_ERROR "weft: weft::http_client: ${weft_http_client_lacks} (or configure with -DWEFT_HTTP_CLIENT=OFF)")
+  endif()
+  message(STATUS "weft: weft::http_client left out: ${weft_http_client_lacks}")
+  return()
+endif()
+
+file(GLOB weft_http_client_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/http_client/*.cc")
+add_library(weft_http_client ${weft_http_client_sources})
+add_library(weft::http_client ALIAS weft_http_client)
+target_sources(weft_http_client PUBLIC
+  FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES "${PROJECT_SOURCE_DIR}/include/weft/http/client.h")
+target_include_directories(weft_http_client PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(weft_http_client PUBLIC weft_http PRIVATE CURL::libcurl)
+set_target_properties(weft_http_client PROPERTIES
+  EXPORT_NAME http_client
+  VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+weft_library_flags(weft_http_client)
+weft_exports(weft_http_client)
+weft_strict_warnings(weft_http_client)
+if(WEFT_TEST_TOGETHER)
+  weft_library_together(weft_http_client)
+endif()
+add_dependencies(weft_components weft_http_client)
