@@ -125,11 +125,6 @@ bool promote_oldest(const G& g, fork_frame*& newest) noexcept {
     while (newest != nullptr && promote_oldest(g, newest)) {}
 }
 
-// The caller's context, unless an exception unwinds the stack in it.
-[[gnu::noinline]] cancel_context* context_of(M* m) noexcept {
-    return (m->g->traits & trait::ambient) == 0 ? nullptr : heeded_context(m);
-}
-
 }  // namespace
 
 [[gnu::noinline]] void offer_forks_slowly(M* m, fork_frame*& newest) noexcept {
@@ -168,7 +163,7 @@ void fork_begin(fork_frame& f, void (*run)(fork_frame&), source_location where) 
         return;
     }
     f.promoted = nullptr;
-    f.context = context_of(m);
+    f.context = (m->g->traits & trait::ambient) == 0 ? nullptr : heeded_context(m);
     f.list = &fork_list_of(*m->g);
     link_fork(f);
     offer(m, *f.list);
