@@ -39,9 +39,8 @@ int64_t sum(const node* at) {
 
 void loops() {
     std::vector<int> squares(100'000);
-    weft::parallel_for(std::size_t{0}, squares.size(), [&](std::size_t i) {
-        squares[i] = static_cast<int>(i * i % 1009);
-    });
+    weft::parallel_for(std::size_t{0}, squares.size(),
+                       [&](std::size_t i) { squares[i] = static_cast<int>(i * i % 1009); });
 
     const int64_t total = weft::parallel_reduce(
         std::size_t{0}, squares.size(), int64_t{0}, [&](std::size_t i) { return int64_t{squares[i]}; }, std::plus<>());

@@ -35,5 +35,6 @@ int main(int argc, char** argv) {
         argc, argv,
         {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>, conditions<weft_adapter>,
          shared_locks<weft_adapter>, semaphores<weft_adapter>, forks<weft_adapter>, timers<weft_adapter>,
-         selects<weft_adapter>, calls<weft_adapter>, hogs<weft_adapter>, crowds<weft_adapter>, scoped, forked, entries});
+         selects<weft_adapter>, calls<weft_adapter>, hogs<weft_adapter>, crowds<weft_adapter>, scoped, forked,
+         entries});
 }

@@ -192,7 +192,7 @@ private:
         return combine_(std::move(left), right.join());
     }
 
-    // Halves down to the grain, whoever runs it: the pieces depend on the arguments only.
+    // Halves down to the grain on any P: the pieces depend on the arguments only.
     T run_fixed(Index first, Index last) {
         if (failed()) return T(empty_);
         if (is_divisible(first, last)) return split(first, last);
@@ -222,19 +222,15 @@ private:
 
 // grain: 0 for an automatic one. Requires: first < last.
 template <typename Index, typename T, typename Add, typename Combine>
-T fold_in_parallel(Index first,
-                   Index last,
-                   std::size_t grain,
-                   const T& empty,
-                   Add& add,
-                   Combine& combine,
-                   source_location where) {
+T fold_in_parallel(
+    Index first, Index last, std::size_t grain, const T& empty, Add& add, Combine& combine, source_location where) {
     std::optional<T> result;
     const auto count = static_cast<std::size_t>(last - first);
     on_green_thread(
         [&] {
             const std::size_t size = grain != 0 ? std::min(grain, count) : automatic_grain(count);
-            parallel_fold<Index, T, Add, Combine> fold(static_cast<Index>(size), grain != 0, empty, add, combine, where);
+            parallel_fold<Index, T, Add, Combine> fold(static_cast<Index>(size), grain != 0, empty, add, combine,
+                                                       where);
             result.emplace(fold.run(first, last));
         },
         where);
@@ -315,11 +311,8 @@ void parallel_invoke(F&& first, Rest&&... rest) {
 /// have returned. i has the common type of the bounds, to which last - first must fit. Throws the
 /// exception of one call; then some of the others may never be made.
 template <std::integral First, std::integral Last, typename F>
-void parallel_for(First first,
-                  Last last,
-                  F&& f,
-                  loop_options options = {},
-                  source_location where = source_location::current()) {
+void parallel_for(
+    First first, Last last, F&& f, loop_options options = {}, source_location where = source_location::current()) {
     using index = std::common_type_t<First, Last>;
     const auto from = static_cast<index>(first);
     const auto to = static_cast<index>(last);
@@ -360,10 +353,7 @@ template <std::integral First, std::integral Last, typename T, typename Map, typ
 /// once. The first partition is not parallel, so at most about log2(n) / 2 Ps are kept busy. Throws
 /// what less, or moving elements, throws; the order is then unspecified.
 template <std::random_access_iterator Iterator, typename Less = std::less<>>
-void parallel_sort(Iterator first,
-                   Iterator last,
-                   Less less = {},
-                   source_location where = source_location::current()) {
+void parallel_sort(Iterator first, Iterator last, Less less = {}, source_location where = source_location::current()) {
     detail::on_green_thread(
         [&] {
             const auto levels = 2 * static_cast<int>(std::bit_width(static_cast<std::size_t>(last - first)));

@@ -44,8 +44,8 @@ enum class guard_kind : uint8_t { region, write_protection, protection, canary, 
 // The record at the top of a slot.
 struct alignas(64) stack {
     union {
-        stack* next = nullptr;      // Guarded by the list it is on; if continues: holds the frames above.
-        fork_frame* forks;  // Bound and not continues: the newest pending fork; see weft/detail/fork_frame.h.
+        stack* next = nullptr;  // Guarded by the list it is on; if continues: holds the frames above.
+        fork_frame* forks;      // Bound and not continues: the newest pending fork; see weft/detail/fork_frame.h.
     };
 
     union {

@@ -1,12 +1,10 @@
 // fork_frame.cc: see weft/detail/fork_frame.h.
-#include <weft/detail/fork_frame.h>
-
 #include <exception>
 #include <new>
 #include <utility>
 
 #include <weft/detail/count_word.h>
-#include <weft/detail/future_core.h>
+#include <weft/detail/fork_frame.h>
 
 #include "base/assert.h"
 #include "per_g/inheritance.h"
@@ -15,6 +13,7 @@
 #include "sched/simulation.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
+#include "sync/unobserved.h"
 #include "wait/interrupt.h"
 
 namespace weft::detail {
@@ -44,7 +43,7 @@ void link_fork(fork_frame& f) noexcept {
     *f.list = &f;
 }
 
-// Joins in another order than the reverse of the forks.
+// f is not the newest: it is promoted, or joined in another order than the reverse of the forks.
 [[gnu::noinline, gnu::cold]] void unlink_from_middle(fork_frame& f) noexcept {
     fork_frame* newest = *f.list;
     if (newest->newer == &f) {
@@ -85,6 +84,10 @@ struct promoted_call {
     }
 };
 
+constexpr const char* dropped =
+    "an exception in a weft::forked was dropped, because the fork was not joined (an exception left the code that "
+    "forked it, or join() is missing)";
+
 // How many Gs the Ps of s can use at once, besides those that run.
 uint32_t hungry(const scheduler& s) noexcept { return s.idle.ps.count() + s.idle.spinning.load(relaxed_hint); }
 
@@ -93,7 +96,8 @@ uint32_t queued_on(const P& p) noexcept { return p.queue.size() + p.high.size() 
 // Like its starter, a promoted call may need a large stack, and has its class.
 bool has_options(const G& g, spawn_options& options) noexcept {
     options.priority = own_class(g);
-    if (g.size_class != 0 && g.size_class < stack_classes) options.stack_size = g.home->stacks.usable_size(g.size_class);
+    if (g.size_class != 0 && g.size_class < stack_classes)
+        options.stack_size = g.home->stacks.usable_size(g.size_class);
     return options.priority != priority::normal || options.stack_size != 0;
 }
 
@@ -148,7 +152,6 @@ namespace {
     fatal("weft::forked::join() was called a second time; a fork is joined once, and returns its result then");
 }
 
-// A promoted frame has been joined.
 void wait_for_promoted(promoted_fork& p) noexcept { p.running.wait(wait_reason::scope_join); }
 
 }  // namespace
@@ -197,7 +200,7 @@ void fork_drop(fork_frame& f) noexcept {
     promoted_fork& p = *f.promoted;
     p.context.cancel();
     wait_for_promoted(p);
-    if (p.error) report_unobserved(p.error, static_cast<unobserved_source>(2), p.context.deadline_ns());
+    if (p.error) report_unobserved(p.error, dropped, p.context.deadline_ns());
     delete &p;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sync/unobserved.h"
 
 namespace weft {
 
@@ -30,20 +31,15 @@ void check_not_oneself(const void* who) noexcept {
     }
 }
 
-static const char* text_of(unobserved_source from) noexcept {
-    switch (from) {
-        case unobserved_source::future:
-            return "an exception in a weft::future was never retrieved (call get() on the future)";
-        case unobserved_source::scope:
-            return "an exception in a weft::scope was dropped, because the scope throws only its first one (catch it "
-                   "in the green thread)";
-        default: break;
-    }
-    return "an exception in a weft::forked was dropped, because the fork was not joined (an exception left the code "
-           "that forked it, or join() is missing)";
+void report_unobserved(const std::exception_ptr& e, unobserved_source from, int64_t deadline_ns) noexcept {
+    const char* const what = from == unobserved_source::future
+                                 ? "an exception in a weft::future was never retrieved (call get() on the future)"
+                                 : "an exception in a weft::scope was dropped, because the scope throws only its first "
+                                   "one (catch it in the green thread)";
+    report_unobserved(e, what, deadline_ns);
 }
 
-void report_unobserved(const std::exception_ptr& e, unobserved_source from, int64_t deadline_ns) noexcept {
+void report_unobserved(const std::exception_ptr& e, const char* what, int64_t deadline_ns) noexcept {
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
@@ -55,7 +51,6 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
         hook(e);
         return;
     }
-    const char* const what = text_of(from);
     try {
         std::rethrow_exception(e);
     } catch (const std::exception& known) {

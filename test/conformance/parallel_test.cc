@@ -1,7 +1,5 @@
 // parallel_test.cc: forks, and the loops over them: results, order, exceptions, cancellation, and
 // what may happen between fork and join.
-#include <weft/parallel.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -20,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/parallel.h>
 #include <weft/weft.h>
 
 #include "support/captured.h"
@@ -290,7 +289,7 @@ TEST_P(Parallel, TheDroppedExceptionGoesToTheHook) {
             });
             offer_until(began);
         }
-        EXPECT_EQ(dropped, 1);  // its own cancellation is none
+        EXPECT_EQ(dropped, 1);  // its cancellation is not reported
     });
     set_unobserved_exception_hook(before);
 }
@@ -399,13 +398,12 @@ TEST_P(Parallel, TheFirstExceptionEndsALoop) {
     rt().run([] {
         for (const std::size_t grain : {0U, 1U, 16U}) {
             std::atomic<int> calls = 0;
-            EXPECT_THROW(parallel_for(
-                             0, 1 << 20,
-                             [&](int i) {
-                                 if (i == 0) throw std::out_of_range("frayed");
-                                 ++calls;
-                             },
-                             {.grain = grain}),
+            EXPECT_THROW(parallel_for(0, 1 << 20,
+                                      [&](int i) {
+                                          if (i == 0) throw std::out_of_range("frayed");
+                                          ++calls;
+                                      },
+                                      {.grain = grain}),
                          std::out_of_range);
             EXPECT_LT(calls, (1 << 20) - 1);
         }
@@ -457,11 +455,11 @@ TEST_P(Parallel, SortAgreesWithStdSort) {
     rt().run([] {
         const auto n = static_cast<std::size_t>(scaled(30'000));
         const std::vector<std::function<uint64_t(uint64_t)>> shapes = {
-            [](uint64_t i) { return mixed(i + 1); },        // random
-            [](uint64_t i) { return mixed(i + 1) % 5; },    // few values
-            [](uint64_t) { return uint64_t{7}; },           // one value
-            [](uint64_t i) { return i; },                   // sorted
-            [](uint64_t i) { return ~i; },                  // reversed
+            [](uint64_t i) { return mixed(i + 1); },            // random
+            [](uint64_t i) { return mixed(i + 1) % 5; },        // few values
+            [](uint64_t) { return uint64_t{7}; },               // one value
+            [](uint64_t i) { return i; },                       // sorted
+            [](uint64_t i) { return ~i; },                      // reversed
             [n](uint64_t i) { return i < n / 2 ? i : n - i; },  // a hill
         };
         for (std::size_t shape = 0; shape < shapes.size(); ++shape) {

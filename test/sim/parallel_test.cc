@@ -1,6 +1,4 @@
 // parallel_test.cc: the schedule decides where forks run.
-#include <weft/parallel.h>
-
 #include <cstdint>
 #include <mutex>
 #include <set>
@@ -8,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/parallel.h>
 #include <weft/sim/sim.h>
 #include <weft/weft.h>
 

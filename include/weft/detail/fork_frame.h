@@ -64,9 +64,9 @@ struct fork_frame {
 
     fork_frame* older;
     fork_frame* newer;
-    fork_frame** list;        // the newest of its green thread; nullptr: joined
-    promoted_fork* promoted;  // nullptr: pending; or outside_runtime()
-    cancel_context* context;  // around the fork; nullptr: none
+    fork_frame** list;         // the newest of its green thread; nullptr: joined
+    promoted_fork* promoted;   // nullptr: pending; or outside_runtime()
+    cancel_context* context;   // around the fork; nullptr: none
     void (*run)(fork_frame&);  // for a promoted one
     source_location place;
 };
