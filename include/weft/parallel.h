@@ -13,8 +13,8 @@
 //     weft::parallel_invoke([&] { left(); }, [&] { right(); });
 //
 // A fork is a permission, not a promise: it runs on another P if one has no work, and else in the
-// caller, when that joins it. So the code between a fork and its join must not wait for what the fork
-// does. For that, start a green thread (go.h, scope.h).
+// caller, when that joins it. So the code between a fork and its join must not wait for what the
+// fork does. For that, start a green thread (go.h, scope.h).
 //
 // - A fork may do all that a green thread may: wait, yield, throw, fork.
 // - Which green thread runs it differs from run to run. So do this_g::id(), locals, and mutexes'
@@ -26,8 +26,8 @@
 //   computes for long with forks pending should do one of these every 100 us or so.
 // - Nested calls use the caller's stack, as recursion does.
 //
-// Threads: any. The functions of this header run in a green thread of the default runtime if a plain
-// thread calls them. A fork that a plain thread makes runs in its join().
+// Threads: any. The functions of this header run in a green thread of the default runtime if a
+//          plain thread calls them. A fork that a plain thread makes runs in its join().
 // See:     docs/parallel.md
 #pragma once
 
@@ -97,8 +97,8 @@ class [[nodiscard]] forked : private detail::fork_frame {
 public:
     using result = std::invoke_result_t<F&>;
 
-    /// Forks f(). Does not throw, unless moving f does. A few nanoseconds; if a P has no work, it may
-    /// start a green thread (or not, without memory for one).
+    /// Forks f(). Does not throw, unless moving f does. A few nanoseconds; if a P has no work, it
+    /// may start a green thread (or not, without memory for one).
     explicit forked(F f, source_location where = source_location::current()) : f_(std::move(f)) {
         detail::fork_begin(*this, &run_elsewhere, where);
     }
@@ -112,8 +112,8 @@ public:
     forked(const forked&) = delete;
     forked& operator=(const forked&) = delete;
 
-    /// Returns f()'s result, or throws its exception. Calls it here if no other P has begun it, else
-    /// waits; the wait is not interrupted. Once only; a second call is fatal.
+    /// Returns f()'s result, or throws its exception. Calls it here if no other P has begun it,
+    /// else waits; the wait is not interrupted. Once only; a second call is fatal.
     result join() {
         if (detail::fork_take_back(*this)) return f_();
         detail::fork_wait(*this);
@@ -163,8 +163,8 @@ inline std::size_t automatic_grain(std::size_t count) noexcept {
     return std::clamp<std::size_t>(count / (parts_per_proc * procs_of_caller()), 1, largest);
 }
 
-// A loop whose pieces have results: add(sum, from, to) returns sum with a piece added, combine joins
-// two results, in order. Stops soon after a call has thrown.
+// A loop whose pieces have results: add(sum, from, to) returns sum with a piece added, combine
+// joins two results, in order. Stops soon after a call has thrown.
 template <typename Index, typename T, typename Add, typename Combine>
 class parallel_fold {
 public:
@@ -299,9 +299,9 @@ struct loop_options {
     std::size_t grain = 0;
 };
 
-/// Calls all functions, in parallel if Ps have no work, and returns when all have returned. The last
-/// one is called first, by the caller. Throws the exception of one of them; of those that have not
-/// begun then, none is called.
+/// Calls all functions, in parallel if Ps have no work, and returns when all have returned. The
+/// last one is called first, by the caller. Throws the exception of one of them; of those that have
+/// not begun then, none is called.
 template <typename F, typename... Rest>
 void parallel_invoke(F&& first, Rest&&... rest) {
     detail::invoke_all(source_location::current(), first, rest...);
@@ -325,11 +325,11 @@ void parallel_for(
     detail::fold_in_parallel(from, to, options.grain, detail::no_result{}, add, combine, where);
 }
 
-/// Returns combine(… combine(combine(empty, map(first)), map(first + 1)) …, map(last - 1)), computed
-/// in pieces: combine must be associative, and combine(empty, x) must be x. It need not be
-/// commutative. Calls are made on any P, in any order; a copy of empty begins each piece. The sum of
-/// floating-point numbers depends on the pieces: give a grain if it must be the same in every run.
-/// Exceptions as in parallel_for.
+/// Returns combine(… combine(combine(empty, map(first)), map(first + 1)) …, map(last - 1)),
+/// computed in pieces: combine must be associative, and combine(empty, x) must be x. It need not be
+/// commutative. Calls are made on any P, in any order; a copy of empty begins each piece. The sum
+/// of floating-point numbers depends on the pieces: give a grain if it must be the same in every
+/// run. Exceptions as in parallel_for.
 template <std::integral First, std::integral Last, typename T, typename Map, typename Combine = std::plus<>>
 [[nodiscard]] T parallel_reduce(First first,
                                 Last last,
@@ -349,9 +349,9 @@ template <std::integral First, std::integral Last, typename T, typename Map, typ
     return detail::fold_in_parallel(from, to, options.grain, empty, add, combine, where);
 }
 
-/// Sorts as std::sort: not stable, O(n log n) comparisons, in place. less is called on several Ps at
-/// once. The first partition is not parallel, so at most about log2(n) / 2 Ps are kept busy. Throws
-/// what less, or moving elements, throws; the order is then unspecified.
+/// Sorts as std::sort: not stable, O(n log n) comparisons, in place. less is called on several Ps
+/// at once. The first partition is not parallel, so at most about log2(n) / 2 Ps are kept busy.
+/// Throws what less, or moving elements, throws; the order is then unspecified.
 template <std::random_access_iterator Iterator, typename Less = std::less<>>
 void parallel_sort(Iterator first, Iterator last, Less less = {}, source_location where = source_location::current()) {
     detail::on_green_thread(

@@ -27,8 +27,6 @@ struct promoted_fork {
     std::exception_ptr error;  // written before running counts down
 };
 
-const char fork_outside = 0;
-
 namespace {
 
 void link_fork(fork_frame& f) noexcept {
@@ -159,13 +157,13 @@ void wait_for_promoted(promoted_fork& p) noexcept { p.running.wait(wait_reason::
 void fork_begin(fork_frame& f, void (*run)(fork_frame&), source_location where) noexcept {
     f.run = run;
     f.place = where;
+    f.promoted = nullptr;
     M* m = current_g_m();
     if (m == nullptr) [[unlikely]] {
-        f.promoted = reinterpret_cast<promoted_fork*>(const_cast<char*>(&fork_outside));  // NOLINT: only its address
+        f.older = nullptr;
         f.list = &f.older;
-        return;
+        return link_fork(f);
     }
-    f.promoted = nullptr;
     f.context = (m->g->traits & trait::ambient) == 0 ? nullptr : heeded_context(m);
     f.list = &fork_list_of(*m->g);
     link_fork(f);
@@ -175,12 +173,12 @@ void fork_begin(fork_frame& f, void (*run)(fork_frame&), source_location where) 
 bool fork_take_back(fork_frame& f) noexcept {
     if (f.list == nullptr) [[unlikely]]
         fatal_joined_twice();
-    fork_frame** list = std::exchange(f.list, nullptr);
-    if (f.promoted != nullptr) [[unlikely]]
-        return is_outside(f);
-    f.list = list;
+    if (f.promoted != nullptr) [[unlikely]] {
+        f.list = nullptr;
+        return false;
+    }
     unlink_fork(f);
-    f.list = nullptr;
+    fork_frame** list = std::exchange(f.list, nullptr);
     if (*list != nullptr) {
         if (M* m = current_g_m()) offer(m, *list);
     }
@@ -195,7 +193,6 @@ void fork_wait(fork_frame& f) {
 }
 
 void fork_drop(fork_frame& f) noexcept {
-    if (is_outside(f)) return;
     if (f.promoted == nullptr) return unlink_fork(f);
     promoted_fork& p = *f.promoted;
     p.context.cancel();

@@ -491,7 +491,7 @@ TEST_P(Parallel, SortMovesAndThrows) {
                                        return *a > *b;
                                    }),
                      std::out_of_range);
-        EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](const auto& v) { return v != nullptr; }));
+        EXPECT_LE(left, 0);
     });
 }
 

@@ -90,6 +90,19 @@ TEST_F(SmallPrimitives, WaitingOnOneConditionVariableWithTwoMutexes) {
         culprit, frame_line);
 }
 
+// ---- Forks.
+
+TEST_F(SmallPrimitives, JoiningAForkTwice) {
+    EXPECT_ABORT(as_culprit([] {
+                     forked call([] { return 1; });
+                     static_cast<void>(call.join());
+                     static_cast<void>(call.join());
+                 }),
+                 fatal_line("weft::forked::join() was called a second time; a fork is joined once, and returns its "
+                            "result then"),
+                 culprit, frame_line);
+}
+
 // ---- Semaphores.
 
 TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {
