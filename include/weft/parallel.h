@@ -351,7 +351,8 @@ template <std::integral First, std::integral Last, typename T, typename Map, typ
 
 /// Sorts as std::sort: not stable, O(n log n) comparisons, in place. less is called on several Ps
 /// at once. The first partition is not parallel, so at most about log2(n) / 2 Ps are kept busy.
-/// Throws what less, or moving elements, throws; the order is then unspecified.
+/// Throws what less, or moving elements, throws; the elements are then unspecified, as with
+/// std::sort.
 template <std::random_access_iterator Iterator, typename Less = std::less<>>
 void parallel_sort(Iterator first, Iterator last, Less less = {}, source_location where = source_location::current()) {
     detail::on_green_thread(

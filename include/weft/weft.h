@@ -20,6 +20,7 @@
 #include <weft/local.h>
 #include <weft/mutex.h>
 #include <weft/once.h>
+#include <weft/parallel.h>
 #include <weft/pin.h>
 #include <weft/preemptible.h>
 #include <weft/priority.h>

@@ -44,6 +44,7 @@ void link_fork(fork_frame& f) noexcept {
 // f is not the newest: it is promoted, or joined in another order than the reverse of the forks.
 [[gnu::noinline, gnu::cold]] void unlink_from_middle(fork_frame& f) noexcept {
     fork_frame* newest = *f.list;
+    WEFT_ASSERT(newest != nullptr);
     if (newest->newer == &f) {
         newest->newer = f.newer;  // the oldest
         return;
