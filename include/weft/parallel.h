@@ -8,7 +8,7 @@
 //     }
 //
 //     weft::parallel_for(0, image.height(), [&](int y) { blur(image, y); });
-//     long sum = weft::parallel_reduce(0, n, 0L, [&](int i) { return cost(i); }, std::plus<>());
+//     long sum = weft::parallel_reduce(0, n, 0L, [&](int i) { return cost(i); });
 //     weft::parallel_sort(names.begin(), names.end());
 //     weft::parallel_invoke([&] { left(); }, [&] { right(); });
 //
@@ -36,7 +36,6 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <type_traits>
@@ -239,6 +238,21 @@ T fold_in_parallel(
 
 struct no_result {};
 
+// std::plus<> and std::less<>, without <functional>.
+struct adds {
+    template <typename A, typename B>
+    constexpr auto operator()(A&& a, B&& b) const {
+        return std::forward<A>(a) + std::forward<B>(b);
+    }
+};
+
+struct is_less {
+    template <typename A, typename B>
+    constexpr bool operator()(const A& a, const B& b) const {
+        return a < b;
+    }
+};
+
 // Quicksort: partitions, and forks the upper part.
 template <typename Iterator, typename Less>
 class parallel_sorter {
@@ -247,7 +261,9 @@ public:
 
     // levels: how often it may partition; then the pivots were bad.
     void run(Iterator first, Iterator last, int levels) {
-        if (last - first <= sorted_at_once || levels == 0) return std::sort(first, last, std::ref(less_));
+        if (last - first <= sorted_at_once || levels == 0) {
+            return std::sort(first, last, [this](const auto& a, const auto& b) { return less_(a, b); });
+        }
         const auto [lower_end, upper] = partition(first, last);
         forked other([this, upper, last, levels] { run(upper, last, levels - 1); }, where_);
         run(first, lower_end, levels - 1);
@@ -327,10 +343,10 @@ void parallel_for(
 
 /// Returns combine(… combine(combine(empty, map(first)), map(first + 1)) …, map(last - 1)),
 /// computed in pieces: combine must be associative, and combine(empty, x) must be x. It need not be
-/// commutative. Calls are made on any P, in any order; a copy of empty begins each piece. The sum
-/// of floating-point numbers depends on the pieces: give a grain if it must be the same in every
-/// run. Exceptions as in parallel_for.
-template <std::integral First, std::integral Last, typename T, typename Map, typename Combine = std::plus<>>
+/// commutative; by default it adds. Calls are made on any P, in any order; a copy of empty begins
+/// each piece. The sum of floating-point numbers depends on the pieces: give a grain if it must be
+/// the same in every run. Exceptions as in parallel_for.
+template <std::integral First, std::integral Last, typename T, typename Map, typename Combine = detail::adds>
 [[nodiscard]] T parallel_reduce(First first,
                                 Last last,
                                 T empty,
@@ -353,7 +369,7 @@ template <std::integral First, std::integral Last, typename T, typename Map, typ
 /// at once. The first partition is not parallel, so at most about log2(n) / 2 Ps are kept busy.
 /// Throws what less, or moving elements, throws; the elements are then unspecified, as with
 /// std::sort.
-template <std::random_access_iterator Iterator, typename Less = std::less<>>
+template <std::random_access_iterator Iterator, typename Less = detail::is_less>
 void parallel_sort(Iterator first, Iterator last, Less less = {}, source_location where = source_location::current()) {
     detail::on_green_thread(
         [&] {
