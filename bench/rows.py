@@ -110,6 +110,8 @@ ROWS = [
       for workload, title, n, note in FORKS),
     *(Row(f"{workload}-scoped", f"{title}, with weft::scope", "fork", f"{workload}_scoped", n, metric="ms", unit="ms",
           peers=("weft",)) for workload, title, n, _ in FORKS),
+    *(Row(f"{workload}-forked", f"{title}, with weft::forked", "fork", f"{workload}_forked", n, metric="ms", unit="ms",
+          peers=("weft",)) for workload, title, n, _ in FORKS),
     # Timers and sleep.
     *(Row(f"timer-add-{name}", f"start and stop a timer, {name} pending", "timer", "timer_add_stop", MILLION, cap=pending,
           procs=(1,), peers=WITH_TIMERS, **few) for name, pending, few in PENDING),

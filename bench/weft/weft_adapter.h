@@ -10,6 +10,7 @@
 
 #include <weft/blocking.h>
 #include <weft/condition_variable.h>
+#include <weft/parallel.h>
 #include <weft/semaphore.h>
 #include <weft/shared_mutex.h>
 #include <weft/timer.h>
@@ -219,6 +220,21 @@ struct weft_scoped : weft_adapter {
             for (int64_t i = 0; i < count - 1; ++i) scope.go([&f, i] { f(i); });
             f(count - 1);
         });
+    }
+};
+
+// The same, with forks that another P takes only if it has no work.
+struct weft_forked : weft_adapter {
+    template <typename F, typename G>
+    static void fork_two(F f, G g) {
+        weft::forked other(std::move(f));
+        g();
+        other.join();
+    }
+
+    template <typename F>
+    static void fork_each(int64_t count, F f) {
+        weft::parallel_for(0, count, f);
     }
 };
 

@@ -6,6 +6,7 @@
 namespace {
 
 using bench::weft_adapter;
+using bench::weft_forked;
 using bench::weft_scoped;
 
 constexpr bench::workload scoped[] = {
@@ -13,6 +14,13 @@ constexpr bench::workload scoped[] = {
     {"nqueens_scoped", bench::run_nqueens<weft_scoped>},
     {"uts_scoped", bench::run_uts<weft_scoped>},
     {"matmul_scoped", bench::run_matmul<weft_scoped>},
+};
+
+constexpr bench::workload forked[] = {
+    {"fib_forked", bench::run_fib<weft_forked>},
+    {"nqueens_forked", bench::run_nqueens<weft_forked>},
+    {"uts_forked", bench::run_uts<weft_forked>},
+    {"matmul_forked", bench::run_matmul<weft_forked>},
 };
 
 constexpr bench::workload entries[] = {
@@ -27,5 +35,6 @@ int main(int argc, char** argv) {
         argc, argv,
         {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>, conditions<weft_adapter>,
          shared_locks<weft_adapter>, semaphores<weft_adapter>, forks<weft_adapter>, timers<weft_adapter>,
-         selects<weft_adapter>, calls<weft_adapter>, hogs<weft_adapter>, crowds<weft_adapter>, scoped, entries});
+         selects<weft_adapter>, calls<weft_adapter>, hogs<weft_adapter>, crowds<weft_adapter>, scoped, forked,
+         entries});
 }

@@ -133,6 +133,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
 [[gnu::always_inline]] inline void start_on(G* g, struct stack* on) noexcept {
     g->stack = on;
     on->owner = g;
+    on->forks = nullptr;
     on->sanitizers.begin_g();
     on->sanitizers.name_g(g->id, g->name_or_empty());
     if (on->guard == guard_kind::canary || on->measured) [[unlikely]]
@@ -249,11 +250,15 @@ namespace {
 }
 
 // In the runtime; m is of g's scheduler.
-[[gnu::always_inline]] inline void start_here(M* m, G* g) noexcept {
+[[gnu::always_inline]] inline void note_start(M* m, G* g) noexcept {
     P* p = m->p;
     g->set_state(g_state::dead, g_state::runnable);
     p->count.spawned.add();
     g->since_ns = p->now_ns;
+}
+
+[[gnu::always_inline]] inline void start_here(M* m, G* g) noexcept {
+    note_start(m, g);
     push_next(m, g);
 }
 
@@ -327,6 +332,18 @@ void spawn_commit(G* g) noexcept {
     }
     leave(m);
     start_from_outside(s, g);
+}
+
+void spawn_commit_last(G* g) noexcept {
+    M* m = current_g_m();
+    if (m == nullptr || m->home != g->home) return spawn_commit(g);
+    if (!enter(m)) {
+        leave(m);
+        return start_from_outside(*g->home, g);
+    }
+    note_start(m, g);
+    push_last(m, g);
+    leave(m);
 }
 
 void spawn_copy(const entry_type& entry, const void* closure, source_location where) {

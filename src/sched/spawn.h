@@ -15,6 +15,10 @@ namespace weft::detail {
 // Allocates a stack above the default class. Throws resource_exhausted.
 [[nodiscard]] struct stack* take_large_stack(scheduler& s, int size_class);
 
+// As spawn_commit, but behind the Gs that are queued on the P, where idle Ps steal it at once.
+// Caller: a G.
+void spawn_commit_last(G* g) noexcept;
+
 // to has never run. Cannot fail, because to has a credit.
 void bind_stack(M* m, G* to) noexcept;
 

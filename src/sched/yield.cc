@@ -6,6 +6,7 @@
 #include "handoff/retake.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "sched/fork_list.h"
 #include "sched/schedule.h"
 #include "sched/simulation.h"
 #include "sched/switch.h"
@@ -114,6 +115,10 @@ void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
     step(operation::checkpoint, nullptr);
+    if (fork_frame*& newest = fork_list_of(*m->g); newest != nullptr) {
+        offer_forks_slowly(m, newest);
+        m = current_m();
+    }
     // relaxed: a request may be seen a little later
     const uintptr_t word = m->p->owner.load(relaxed);
     const bool lost = (word & ~attention::mask) != reinterpret_cast<uintptr_t>(m);

@@ -36,13 +36,17 @@ namespace weft::detail {
 
 struct G;
 struct M;
+struct fork_frame;
 struct slab;
 
 enum class guard_kind : uint8_t { region, write_protection, protection, canary, missing };
 
 // The record at the top of a slot.
 struct alignas(64) stack {
-    stack* next = nullptr;  // Guarded by the list it is on; if continues: holds the frames above.
+    union {
+        stack* next = nullptr;  // Guarded by the list it is on; if continues: holds the frames above.
+        fork_frame* forks;      // Bound and not continues: the newest pending fork; see weft/detail/fork_frame.h.
+    };
 
     union {
         stack* behind = nullptr;  // On a list: some places later in it; see link_ahead.

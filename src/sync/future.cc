@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sync/unobserved.h"
 
 namespace weft {
 
@@ -31,6 +32,14 @@ void check_not_oneself(const void* who) noexcept {
 }
 
 void report_unobserved(const std::exception_ptr& e, unobserved_source from, int64_t deadline_ns) noexcept {
+    const char* const what = from == unobserved_source::future
+                                 ? "an exception in a weft::future was never retrieved (call get() on the future)"
+                                 : "an exception in a weft::scope was dropped, because the scope throws only its first "
+                                   "one (catch it in the green thread)";
+    report_unobserved(e, what, deadline_ns);
+}
+
+void report_unobserved(const std::exception_ptr& e, const char* what, int64_t deadline_ns) noexcept {
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
@@ -42,10 +51,6 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
         hook(e);
         return;
     }
-    const char* const what = from == unobserved_source::future
-                                 ? "an exception in a weft::future was never retrieved (call get() on the future)"
-                                 : "an exception in a weft::scope was dropped, because the scope throws only its first "
-                                   "one (catch it in the green thread)";
     try {
         std::rethrow_exception(e);
     } catch (const std::exception& known) {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include <weft/parallel.h>
 #include <weft/weft.h>
 
 #include "death/culprit.h"
@@ -88,6 +89,19 @@ TEST_F(SmallPrimitives, WaitingOnOneConditionVariableWithTwoMutexes) {
         fatal_line(
             "a weft::condition_variable was used with two mutexes at the same time; use one mutex for all its waiters"),
         culprit, frame_line);
+}
+
+// ---- Forks.
+
+TEST_F(SmallPrimitives, JoiningAForkTwice) {
+    EXPECT_ABORT(as_culprit([] {
+                     forked call([] { return 1; });
+                     static_cast<void>(call.join());
+                     static_cast<void>(call.join());
+                 }),
+                 fatal_line("weft::forked::join() was called a second time; a fork is joined once, and returns its "
+                            "result then"),
+                 culprit, frame_line);
 }
 
 // ---- Semaphores.
