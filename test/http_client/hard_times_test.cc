@@ -1,7 +1,9 @@
 // hard_times_test.cc: servers that are slow, silent, faulty or gone; callers that are interrupted;
 // clients that end.
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -153,6 +155,24 @@ TEST_P(HttpClientHardTimes, SendsAgainOnAConnectionThatTheServerHasClosed) {
         client c(direct());
         for (int i = 0; i < 3; ++i) EXPECT_EQ(c.get(s.url()).text(), "1234567890");
         EXPECT_EQ(s.accepted, 3);
+    });
+}
+
+TEST_P(HttpClientHardTimes, SendsAgainIfAKeptConnectionEndsWithoutAByte) {
+    rt().run([] {
+        const raw_server s([n = std::make_shared<std::atomic<int>>(0)](net::tcp_stream& c) {
+            const bool is_first = ++*n == 1;
+            if (read_head(c).empty()) return;
+            c.write_all(std::string(ok_head) + "1234567890");
+            if (is_first)
+                static_cast<void>(read_head(c));  // takes the second request, and closes
+            else
+                await_end(c);
+        });
+        client c(direct());
+        EXPECT_EQ(c.post(s.url(), "").text(), "1234567890");
+        EXPECT_EQ(c.post(s.url(), "").text(), "1234567890") << "also a POST: see the documentation";
+        EXPECT_EQ(s.accepted, 2);
     });
 }
 
