@@ -70,9 +70,9 @@ struct fork_result {
 
     T take() {
         if constexpr (std::is_reference_v<T>) {
-            return static_cast<T>(**value);
+            return static_cast<T>(**value);  // NOLINT(bugprone-unchecked-optional-access): keep() has returned
         } else {
-            return T(std::move(*value));
+            return T(std::move(*value));  // NOLINT(bugprone-unchecked-optional-access): as above
         }
     }
 };
@@ -233,7 +233,7 @@ T fold_in_parallel(
             result.emplace(fold.run(first, last));
         },
         where);
-    return std::move(*result);
+    return std::move(*result);  // NOLINT(bugprone-unchecked-optional-access): set above
 }
 
 struct no_result {};

@@ -125,6 +125,7 @@ TEST_P(Parallel, ForksMayBeJoinedInAnyOrder) {
     rt().run([&] {
         for (int round = 0; round < scaled(200); ++round) {
             std::vector<std::unique_ptr<forked<std::function<int()>>>> forks;
+            forks.reserve(9);
             for (int i = 0; i < 9; ++i) {
                 forks.push_back(std::make_unique<forked<std::function<int()>>>([i] { return i; }));
             }
@@ -481,6 +482,7 @@ TEST_P(Parallel, SortAgreesWithStdSort) {
 TEST_P(Parallel, SortMovesAndThrows) {
     rt().run([] {
         std::vector<std::unique_ptr<int>> values;
+        values.reserve(5000);
         for (int i = 0; i < 5000; ++i) values.push_back(std::make_unique<int>((i * 7919) % 5000));
         parallel_sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return *a < *b; });
         for (int i = 0; i < 5000; ++i) ASSERT_EQ(*values[static_cast<std::size_t>(i)], i);
