@@ -183,15 +183,16 @@ TEST_P(NetStress, ClosedConnectionsLeaveNothingBehind) {
 
 // How a conversation ends. clean: both sides receive everything. The others end somewhere in
 // between.
-enum class ending { clean, client_closes, client_resets, server_closes, other_closes, deadline, count };
+enum class way_to_end { clean, client_closes, client_resets, server_closes, other_closes, deadline, count };
 
 struct conversation {
     uint64_t key;
-    ending how;
+    way_to_end how;
     std::size_t size;  // bytes in each direction
 
     [[nodiscard]] static conversation at_random(prng& random) {
-        return {random.next(), random.one_in(2) ? ending::clean : static_cast<ending>(random.below(int(ending::count))),
+        return {random.next(),
+                random.one_in(2) ? way_to_end::clean : static_cast<way_to_end>(random.below(int(way_to_end::count))),
                 static_cast<std::size_t>(1 + random.below(20'000))};
     }
 };
@@ -230,23 +231,23 @@ public:
     void begin(const typename Over::listener& listener, prng random) {
         const conversation c = conversation::at_random(random);
         auto s = Over::connect(listener);
-        if (std::is_same_v<Over, over_tcp> && c.how == ending::client_resets) reset_on_close(s);
-        if (c.how == ending::deadline) s.set_deadline(std::chrono::steady_clock::now() + random.below(300) * 1us);
+        if (std::is_same_v<Over, over_tcp> && c.how == way_to_end::client_resets) reset_on_close(s);
+        if (c.how == way_to_end::deadline) s.set_deadline(std::chrono::steady_clock::now() + random.below(300) * 1us);
         std::error_code ec;
         s.write_all(const_buffer(&c, sizeof(c)), ec);
         wait_group both;
         both.go([&] {
             std::error_code why;
             s.write_all(secret_bytes(c.key, 0, c.size), why);
-            if (c.how == ending::clean && why) ++broken_;
-            if (c.how == ending::other_closes) s.close();
+            if (c.how == way_to_end::clean && why) ++broken_;
+            if (c.how == way_to_end::other_closes) s.close();
         });
-        if (c.how == ending::client_closes || c.how == ending::client_resets) {
+        if (c.how == way_to_end::client_closes || c.how == way_to_end::client_resets) {
             if (random.one_in(2)) yield();
             s.close();
         }
         const std::size_t got = read_secret(s, ~c.key, c.size, strange_, ec);
-        if (c.how == ending::clean && (ec || got != c.size)) ++broken_;
+        if (c.how == way_to_end::clean && (ec || got != c.size)) ++broken_;
         both.wait();
         ++ended_[static_cast<std::size_t>(c.how)];
     }
@@ -269,18 +270,18 @@ private:
         wait_group both;
         both.go([&] {
             std::error_code why;
-            s.write_all(secret_bytes(~c.key, 0, c.how == ending::server_closes ? c.size / 2 : c.size), why);
-            if (c.how == ending::clean && why) ++broken_;
-            if (c.how == ending::server_closes) s.close();
+            s.write_all(secret_bytes(~c.key, 0, c.how == way_to_end::server_closes ? c.size / 2 : c.size), why);
+            if (c.how == way_to_end::clean && why) ++broken_;
+            if (c.how == way_to_end::server_closes) s.close();
         });
         const std::size_t got = read_secret(s, c.key, c.size, strange_, ec);
-        if (c.how == ending::clean && (ec || got != c.size)) ++broken_;
+        if (c.how == way_to_end::clean && (ec || got != c.size)) ++broken_;
         both.wait();
     }
 
     std::atomic<int> strange_ = 0;
     std::atomic<int> broken_ = 0;
-    std::array<std::atomic<int>, static_cast<std::size_t>(ending::count)> ended_{};
+    std::array<std::atomic<int>, static_cast<std::size_t>(way_to_end::count)> ended_{};
 };
 
 // The number of a closed descriptor is reused at once. Half of the connections are closed while
