@@ -1,7 +1,7 @@
 // 51_parallel.cc: computations on all processors, by forks: a recursion, a loop, a sum, a sort.
 //
-// A fork runs on another processor if one has no work, and else as a function call in its join. So a
-// program forks wherever it could, and needs no limit below which it calls instead.
+// A fork runs on another processor if one has no work, and else as a function call in its join. So
+// a program forks wherever it could, and needs no limit below which it calls instead.
 #include <cstdint>
 #include <cstdio>
 #include <functional>

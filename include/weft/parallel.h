@@ -21,7 +21,10 @@
 //   owners: unlock in a fork what it has locked.
 // - An exception goes to the join. Forks that are left unjoined by an exception end first: one that
 //   has not begun is never called, one that runs elsewhere is cancelled (cancel.h) and waited for.
-// - Contexts around the fork (scopes, deadlines) apply to it. A join is not interrupted.
+// - Contexts (scopes, deadlines, shields) around the fork apply to it on another P, and those
+//   around the join to a call in it. Join in the context of the fork. A join is not interrupted.
+// - A fork must not outlive its green thread, or the scope or deadline in which it was made. A
+//   coroutine must not be suspended between fork and join.
 // - An idle P takes a fork when its green thread forks, joins, or calls checkpoint(). Code that
 //   computes for long with forks pending should do one of these every 100 us or so.
 // - Nested calls use the caller's stack, as recursion does.
@@ -37,6 +40,7 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -54,7 +58,7 @@ namespace detail {
 // Where a promoted fork leaves its result.
 template <typename T>
 struct fork_result {
-    using stored = std::conditional_t<std::is_reference_v<T>, std::add_pointer_t<T>, T>;
+    using stored = std::conditional_t<std::is_reference_v<T>, std::add_pointer_t<T>, std::remove_cv_t<T>>;
 
     std::optional<stored> value;
 
@@ -62,7 +66,7 @@ struct fork_result {
     void keep(F& f) {
         if constexpr (std::is_reference_v<T>) {
             T result = f();
-            value.emplace(&result);
+            value.emplace(std::addressof(result));
         } else {
             value.emplace(f());
         }
@@ -90,11 +94,16 @@ struct fork_result<void> {
 }  // namespace detail
 
 /// A call of F that another P may take until join(). Lies in the caller's frame; not copyable. One
-/// green thread forks and joins, best in reverse order, as blocks do by themselves.
+/// green thread forks and joins, best in reverse order, as blocks do by themselves. F's result is
+/// void, a reference, or of a type that can be moved.
 template <typename F>
+    requires std::invocable<F&>
 class [[nodiscard]] forked : private detail::fork_frame {
 public:
     using result = std::invoke_result_t<F&>;
+
+    static_assert(std::is_void_v<result> || std::is_move_constructible_v<result>,
+                  "the result of a fork is moved to its join(): return a type that can be moved, or a pointer");
 
     /// Forks f(). Does not throw, unless moving f does. A few nanoseconds; if a P has no work, it
     /// may start a green thread (or not, without memory for one).
@@ -149,7 +158,6 @@ void invoke_all(source_location /*where*/, F& last) {
 template <typename F, typename... Rest>
 void invoke_all(source_location where, F& first, Rest&... rest) {
     forked other([&first] { first(); }, where);
-    if (other.only_here()) return on_green_thread([&] { invoke_all(where, first, rest...); }, where);
     invoke_all(where, rest...);
     other.join();
 }
@@ -264,9 +272,9 @@ public:
         if (last - first <= sorted_at_once || levels == 0) {
             return std::sort(first, last, [this](const auto& a, const auto& b) { return less_(a, b); });
         }
-        const auto [lower_end, upper] = partition(first, last);
-        forked other([this, upper, last, levels] { run(upper, last, levels - 1); }, where_);
-        run(first, lower_end, levels - 1);
+        const std::pair<Iterator, Iterator> parts = partition(first, last);
+        forked other([this, from = parts.second, last, levels] { run(from, last, levels - 1); }, where_);
+        run(first, parts.first, levels - 1);
         other.join();
     }
 
@@ -289,13 +297,18 @@ private:
         return median(of_three(0), of_three(3), of_three(6));
     }
 
+    // No element is moved to itself.
+    static void swap(Iterator a, Iterator b) {
+        if (a != b) std::iter_swap(a, b);
+    }
+
     // Returns the end of what is not above the pivot, and the begin of what is not below it. What
     // lies between is equal to it.
     std::pair<Iterator, Iterator> partition(Iterator first, Iterator last) const {
-        std::iter_swap(first, choose_pivot(first, last));
+        swap(first, choose_pivot(first, last));
         const Iterator upper = std::partition(first + 1, last, [&](const auto& x) { return less_(x, *first); });
         const Iterator pivot = upper - 1;
-        std::iter_swap(first, pivot);
+        swap(first, pivot);
         if (pivot - first > (last - first) / 8) return {pivot, upper};
         // Perhaps many are equal to the pivot: they need no sorting.
         return {pivot, std::partition(upper, last, [&](const auto& x) { return !less_(*pivot, x); })};
@@ -316,17 +329,21 @@ struct loop_options {
 };
 
 /// Calls all functions, in parallel if Ps have no work, and returns when all have returned. The
-/// last one is called first, by the caller. Throws the exception of one of them; of those that have
-/// not begun then, none is called.
+/// last one is called first, by the caller, which then joins the others, from the last to the
+/// first. Throws the first exception that the caller meets so. Those that have not begun then are
+/// not called; those that run are cancelled and waited for.
 template <typename F, typename... Rest>
+    requires(std::invocable<F&> && ... && std::invocable<Rest&>)
 void parallel_invoke(F&& first, Rest&&... rest) {
-    detail::invoke_all(source_location::current(), first, rest...);
+    const source_location here = source_location::current();
+    detail::on_green_thread([&] { detail::invoke_all(here, first, rest...); }, here);
 }
 
 /// Calls f(i) for each i from first to last - 1, in any order, on any P, and returns when all calls
 /// have returned. i has the common type of the bounds, to which last - first must fit. Throws the
 /// exception of one call; then some of the others may never be made.
 template <std::integral First, std::integral Last, typename F>
+    requires std::invocable<F&, std::common_type_t<First, Last>>
 void parallel_for(
     First first, Last last, F&& f, loop_options options = {}, source_location where = source_location::current()) {
     using index = std::common_type_t<First, Last>;
@@ -347,6 +364,7 @@ void parallel_for(
 /// each piece. The sum of floating-point numbers depends on the pieces: give a grain if it must be
 /// the same in every run. Exceptions as in parallel_for.
 template <std::integral First, std::integral Last, typename T, typename Map, typename Combine = detail::adds>
+    requires std::invocable<Map&, std::common_type_t<First, Last>>
 [[nodiscard]] T parallel_reduce(First first,
                                 Last last,
                                 T empty,
@@ -370,6 +388,7 @@ template <std::integral First, std::integral Last, typename T, typename Map, typ
 /// Throws what less, or moving elements, throws; the elements are then unspecified, as with
 /// std::sort.
 template <std::random_access_iterator Iterator, typename Less = detail::is_less>
+    requires std::sortable<Iterator, Less>
 void parallel_sort(Iterator first, Iterator last, Less less = {}, source_location where = source_location::current()) {
     detail::on_green_thread(
         [&] {

@@ -8,6 +8,7 @@
 #include "per_g/inheritance.h"
 #include "per_g/labels.h"
 #include "per_g/spawn_resources.h"
+#include "sched/fork_list.h"
 #include "sched/scheduler.h"
 #include "sched/simulation.h"
 #include "sched/switch.h"
@@ -15,6 +16,13 @@
 namespace weft::detail {
 
 namespace {
+
+// F4 of weft/detail/fork_frame.h.
+[[noreturn, gnu::cold, gnu::noinline]] void fatal_fork_left() noexcept {
+    fatal(
+        "a weft::forked outlived its green thread; join it in the green thread that made it, and do not suspend a "
+        "coroutine between fork and join");
+}
 
 // The caller, g, has returned from its function. Called outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
@@ -67,6 +75,8 @@ void g_main(void* argument, void* baton) {
             if (!g->home->cancelling.load(relaxed)) throw;  // another runtime's. relaxed: set before ours was thrown
             g->entry->destroy(g->closure());
         }
+        if (g->stack->forks != nullptr) [[unlikely]]
+            fatal_fork_left();
         if ((g->traits & trait::ends_slowly) != 0) [[unlikely]]
             end_slowly(g);
         m = current_m();  // read again: g may have migrated
@@ -91,6 +101,7 @@ extern "C" void run_g_exit(void) {
             "from C; return from its function instead");
     }
     g->entry->end_early(g->closure());
+    if (fork_list_of(*g) != nullptr) fatal_fork_left();
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
     give_continued_back(*g);
     m = current_m();

@@ -7,6 +7,7 @@
 #include <weft/detail/fork_frame.h>
 
 #include "base/assert.h"
+#include "context/fp_control.h"
 #include "per_g/inheritance.h"
 #include "sched/fork_list.h"
 #include "sched/random.h"
@@ -20,14 +21,24 @@ namespace weft::detail {
 
 // What a promoted frame and its green thread share.
 struct promoted_fork {
-    explicit promoted_fork(cancel_context* around) noexcept : context(around, never) { running.increment(); }
+    explicit promoted_fork(cancel_context* around) noexcept
+        : context(is_context(around) ? around : nullptr, never), shielded(around == shield_context()) {
+        running.increment();
+    }
 
     cancel_context context;  // cancelled if the frame is dropped
+    const bool shielded;     // from all contexts
     count_word running;
     std::exception_ptr error;  // written before running counts down
 };
 
 namespace {
+
+[[noreturn, gnu::cold]] void fatal_foreign_fork() noexcept {
+    fatal(
+        "a weft::forked was joined or destroyed by another green thread than the one that made it; do not suspend a "
+        "coroutine between fork and join");
+}
 
 void link_fork(fork_frame& f) noexcept {
     fork_frame* newest = *f.list;
@@ -43,6 +54,8 @@ void link_fork(fork_frame& f) noexcept {
 
 // f is not the newest: it is promoted, or joined in another order than the reverse of the forks.
 [[gnu::noinline, gnu::cold]] void unlink_from_middle(fork_frame& f) noexcept {
+    const M* m = current_g_m();
+    if (m != nullptr && f.list != &fork_list_of(*m->g)) fatal_foreign_fork();  // nullptr: in blocking()
     fork_frame* newest = *f.list;
     WEFT_ASSERT(newest != nullptr);
     if (newest->newer == &f) {
@@ -72,7 +85,7 @@ struct promoted_call {
         promoted_fork& p = *frame->promoted;
         {
             cancel_context mine(&p.context, never);
-            const ambient_scope ambient(&mine);
+            const ambient_scope ambient(p.shielded ? shield_context() : &mine, !p.shielded);
             try {
                 frame->run(*frame);
             } catch (...) {
@@ -92,12 +105,20 @@ uint32_t hungry(const scheduler& s) noexcept { return s.idle.ps.count() + s.idle
 
 uint32_t queued_on(const P& p) noexcept { return p.queue.size() + p.high.size() + p.low.size(); }
 
+// The usable bytes of a stack like s; 0: the default. s may be a big stack, or an OS thread's.
+std::size_t size_like(const struct stack& s, const stack_pool& pool) noexcept {
+    int size_class = s.size_class;
+    if (s.end != nullptr) size_class = pool.class_for(s.size());
+    if (size_class < 0) size_class = stack_classes - 1;
+    return size_class == 0 ? 0 : pool.usable_size(size_class);
+}
+
 // Like its starter, a promoted call may need a large stack, and has its class.
 bool has_options(const G& g, spawn_options& options) noexcept {
     options.priority = own_class(g);
-    if (g.size_class != 0 && g.size_class < stack_classes)
-        options.stack_size = g.home->stacks.usable_size(g.size_class);
-    return options.priority != priority::normal || options.stack_size != 0;
+    options.stack_size = size_like(*g.stack, g.home->stacks);
+    options.own_fp_control = (g.special.load(relaxed_own) & special::own_fp) != 0;
+    return options.priority != priority::normal || options.stack_size != 0 || options.own_fp_control;
 }
 
 // Promotes the oldest frame. False: no memory; it stays.
@@ -114,6 +135,7 @@ bool promote_oldest(const G& g, fork_frame*& newest) noexcept {
         delete p;
         return false;
     }
+    if (options.own_fp_control) made.g->fp_control = read_fp_control();
     f.promoted = p;
     unlink_fork(f);
     ::new (made.closure) promoted_call{&f};
@@ -131,6 +153,8 @@ bool promote_oldest(const G& g, fork_frame*& newest) noexcept {
 }  // namespace
 
 [[gnu::noinline]] void offer_forks_slowly(M* m, fork_frame*& newest) noexcept {
+    // Marked code must not allocate: weft/preemptible.h.
+    if ((m->g->special.load(relaxed_own) & special::interruptible) != 0) return;
     if (simulates()) return offer_in_simulation(m, newest);
     const G& g = *m->g;
     const scheduler& s = *m->home;
@@ -151,6 +175,10 @@ namespace {
     fatal("weft::forked::join() was called a second time; a fork is joined once, and returns its result then");
 }
 
+[[gnu::noinline]] cancel_context* context_of_fork(M* m) noexcept {
+    return m->g->ambient == shield_context() ? m->g->ambient : heeded_context(m);
+}
+
 void wait_for_promoted(promoted_fork& p) noexcept { p.running.wait(wait_reason::scope_join); }
 
 }  // namespace
@@ -165,7 +193,7 @@ void fork_begin(fork_frame& f, void (*run)(fork_frame&), source_location where) 
         f.list = &f.older;
         return link_fork(f);
     }
-    f.context = (m->g->traits & trait::ambient) == 0 ? nullptr : heeded_context(m);
+    f.context = (m->g->traits & trait::ambient) == 0 ? nullptr : context_of_fork(m);
     f.list = &fork_list_of(*m->g);
     link_fork(f);
     offer(m, *f.list);

@@ -2,6 +2,7 @@
 // what may happen between fork and join.
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,9 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/big_stack.h>
 #include <weft/parallel.h>
+#include <weft/preemptible.h>
 #include <weft/weft.h>
 
 #include "support/captured.h"
@@ -40,6 +43,16 @@ WEFT_SWEEP(Parallel);
 
 static_assert(!std::is_copy_constructible_v<forked<void (*)()>>);
 static_assert(!std::is_move_constructible_v<forked<void (*)()>>);
+
+template <typename Iterator>
+concept is_sortable = requires(Iterator i) { parallel_sort(i, i); };
+static_assert(is_sortable<int*>);
+static_assert(!is_sortable<const int*>);
+
+template <typename F>
+concept is_loop_body = requires(F f) { parallel_for(0, 10, f); };
+static_assert(is_loop_body<void (*)(int)>);
+static_assert(!is_loop_body<void (*)(std::string)>);
 
 // Returns when done, while the forks of the caller are offered. Requires: another P.
 void offer_until(const std::atomic<bool>& done) {
@@ -103,6 +116,48 @@ TEST_P(Parallel, AnIdlePTakesAForkAndReturnsItsResult) {
         forked pointer(elsewhere(std::make_unique<int>(6)));
         offer_until(began);
         EXPECT_EQ(*pointer.join(), 6);
+    });
+}
+
+// Its address is not to be taken with &.
+struct hides_address {
+    int value = 0;
+
+    hides_address* operator&() const { return nullptr; }  // NOLINT(google-runtime-operator): the test's subject
+};
+
+TEST_P(Parallel, ATakenForkReturnsAnyReferenceAndConstants) {
+    if (procs() == 1) GTEST_SKIP() << "no other P";
+    rt().run([] {
+        std::atomic<bool> began = false;
+        hides_address target{7};
+        forked reference([&]() -> hides_address& {
+            began = true;
+            return target;
+        });
+        offer_until(began);
+        EXPECT_EQ(reference.join().value, 7);
+        began = false;
+        forked constant([&]() -> std::add_const_t<std::string> {
+            began = true;
+            return "woven";
+        });
+        offer_until(began);
+        EXPECT_EQ(constant.join(), "woven");
+    });
+}
+
+TEST_P(Parallel, NoForkIsTakenFromCodeThatMustNotAllocate) {
+    rt().run([] {
+        const uint64_t me = this_g::id();
+        uint64_t ran_in = 0;
+        for (int round = 0; round < 20; ++round) {
+            const preemptible here;
+            forked call([&] { ran_in = this_g::id(); });
+            for (int i = 0; i < 100; ++i) checkpoint();
+            call.join();
+            ASSERT_EQ(ran_in, me);
+        }
     });
 }
 
@@ -223,6 +278,44 @@ TEST_P(Parallel, ATakenForkHasItsStartersPriorityAndStack) {
     });
 }
 
+TEST_P(Parallel, AForkTakenFromABigStackHasOne) {
+    if (procs() == 1) GTEST_SKIP() << "no other P";
+    rt().run([] {
+        constexpr std::size_t size = std::size_t{4} << 20;
+        on_big_stack(size, [] {
+            std::atomic<bool> began = false;
+            std::size_t left = 0;
+            forked call([&] {
+                left = this_g::stack_left();
+                began = true;
+            });
+            offer_until(began);
+            call.join();
+            EXPECT_GT(left, size / 2);
+        });
+    });
+}
+
+TEST_P(Parallel, ATakenForkHasItsStartersFloatingPointControl) {
+    if (procs() == 1) GTEST_SKIP() << "no other P";
+    rt().run([] {
+        wait_group done;
+        done.go({.own_fp_control = true}, [] {
+            ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+            std::atomic<bool> began = false;
+            int rounding = FE_TONEAREST;
+            forked call([&] {
+                rounding = std::fegetround();
+                began = true;
+            });
+            offer_until(began);
+            call.join();
+            EXPECT_EQ(rounding, FE_UPWARD);
+        });
+        done.wait();
+    });
+}
+
 // ---- Exceptions.
 
 TEST_P(Parallel, TheExceptionOfAForkLeavesItsJoin) {
@@ -335,6 +428,34 @@ TEST_P(Parallel, TheContextOfAForkIsThatOfItsPlaceNotOfItsPromotion) {
         goes_on = true;
         EXPECT_EQ(call.join(), ending::served);
     });
+}
+
+TEST_P(Parallel, AShieldProtectsATakenFork) {
+    if (procs() == 1) GTEST_SKIP() << "no other P";
+    const chan<int> goodbye;
+    std::atomic<ending> how = ending::cancelled;
+    park(3, [&] {
+        rt().go([&] {
+            shield([&] {
+                std::atomic<bool> began = false;
+                forked call([&] {
+                    began = true;
+                    return ending_of([&] { static_cast<void>(goodbye.recv()); });
+                });
+                offer_until(began);
+                how = call.join();
+            });
+        });
+        rt().go([&] {
+            try {
+                sleep_for(1h);
+            } catch (const cancelled&) {
+                shield([&] { static_cast<void>(goodbye.try_send(1)); });
+            }
+        });
+    });
+    static_cast<void>(rt().shutdown(10s));
+    EXPECT_EQ(how, ending::served);
 }
 
 // ---- parallel_invoke.
@@ -497,6 +618,36 @@ TEST_P(Parallel, SortMovesAndThrows) {
     });
 }
 
+// As some types, it loses its value when it is moved to itself.
+struct fragile {
+    int value = 0;
+
+    explicit fragile(int v) : value(v) {}
+
+    fragile(fragile&&) noexcept = default;
+
+    fragile& operator=(fragile&& from) noexcept {
+        EXPECT_NE(this, std::addressof(from));
+        value = from.value;
+        return *this;
+    }
+
+    ~fragile() = default;
+    fragile(const fragile&) = delete;
+    fragile& operator=(const fragile&) = delete;
+};
+
+TEST_P(Parallel, SortMovesNoElementToItself) {
+    rt().run([] {
+        std::vector<fragile> values;
+        values.reserve(5000);
+        for (int i = 0; i < 5000; ++i) values.emplace_back(1);
+        parallel_sort(values.begin(), values.end(),
+                      [](const fragile& a, const fragile& b) { return a.value < b.value; });
+        EXPECT_EQ(values.front().value, 1);
+    });
+}
+
 // ---- Plain threads.
 
 TEST_P(Parallel, APlainThreadsCallsRunInAGreenThread) {
@@ -507,9 +658,10 @@ TEST_P(Parallel, APlainThreadsCallsRunInAGreenThread) {
         outside += this_g::id() == 0;
     };
     parallel_invoke(look, look, look);
+    parallel_invoke(look);
     parallel_for(0, 10, [&](int) { look(); });
     EXPECT_EQ(parallel_reduce(0, 10, 0, [&](int i) { return look(), i; }), 45);
-    EXPECT_EQ(calls, 23);
+    EXPECT_EQ(calls, 24);
     EXPECT_EQ(outside, 0);
     std::vector<int> values = {3, 1, 2};
     parallel_sort(values.begin(), values.end());

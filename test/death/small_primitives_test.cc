@@ -104,6 +104,34 @@ TEST_F(SmallPrimitives, JoiningAForkTwice) {
                  culprit, frame_line);
 }
 
+using pending_fork = forked<int (*)()>;
+
+int one() { return 1; }
+
+TEST_F(SmallPrimitives, AForkThatOutlivesItsGreenThread) {
+    EXPECT_ABORT(as_culprit([] { static_cast<void>(std::make_unique<pending_fork>(&one).release()); }),
+                 fatal_line("a weft::forked outlived its green thread; join it in the green thread that made it, and "
+                            "do not suspend a coroutine between fork and join"),
+                 culprit);
+}
+
+TEST_F(SmallPrimitives, JoiningAForkOfAnotherGreenThread) {
+    EXPECT_ABORT(as_culprit([] {
+                     pending_fork* others = nullptr;
+                     go([&] {
+                         pending_fork first(&one);
+                         const pending_fork second(&one);
+                         others = &first;
+                         weft::yield();
+                     });
+                     weft::yield();
+                     static_cast<void>(others->join());
+                 }),
+                 fatal_line("a weft::forked was joined or destroyed by another green thread than the one that made "
+                            "it; do not suspend a coroutine between fork and join"),
+                 culprit, frame_line);
+}
+
 // ---- Semaphores.
 
 TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {

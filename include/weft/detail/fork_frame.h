@@ -45,6 +45,7 @@
 //             F2. Promotion takes the oldest. So when a green thread joins its frames in reverse
 //                 order and one is promoted, all older ones are.
 //             F3. A frame is touched by its promoted green thread only until that counts down.
+//             F4. The list of a green thread that ends is empty; else the process ends.
 // Threads:    the thread that made the frame. In a plain thread a frame is called when it is joined.
 // See:        docs/parallel.md, include/weft/parallel.h
 #pragma once
@@ -65,7 +66,7 @@ struct fork_frame {
     fork_frame* newer;
     fork_frame** list;         // the newest of its green thread; nullptr: joined
     promoted_fork* promoted;   // nullptr: pending
-    cancel_context* context;   // around the fork; nullptr: none
+    cancel_context* context;   // around the fork, or shield_context(); nullptr: none
     void (*run)(fork_frame&);  // for a promoted one
     source_location place;
 };

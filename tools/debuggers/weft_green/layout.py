@@ -55,7 +55,7 @@ def find_field(t, name):
     for f in data_fields(t):
         if f.name == name and not f.is_base_class:
             return f.bitpos // 8, f.type
-        if f.is_base_class:
+        if f.is_base_class or not f.name:    # a base, or a union without a name
             found = find_field(f.type, name)
             if found is not None:
                 return f.bitpos // 8 + found[0], found[1]
