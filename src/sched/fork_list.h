@@ -19,7 +19,4 @@ struct fork_frame;
     return on->forks;
 }
 
-// Promotes forks of the G that runs on m for Ps without work. It may continue on another M.
-void offer_forks_slowly(M* m, fork_frame*& newest) noexcept;
-
 }  // namespace weft::detail

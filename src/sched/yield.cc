@@ -1,4 +1,5 @@
 // yield.cc: a green thread's operations on itself: yield, checkpoint, this_g.
+#include <weft/detail/fork_frame.h>
 #include <weft/go.h>
 
 #include "base/assert.h"
@@ -116,7 +117,7 @@ void checkpoint() {
     if (m == nullptr) return;
     step(operation::checkpoint, nullptr);
     if (fork_frame*& newest = fork_list_of(*m->g); newest != nullptr) {
-        offer_forks_slowly(m, newest);
+        newest->offer(m, newest);
         m = current_m();
     }
     // relaxed: a request may be seen a little later

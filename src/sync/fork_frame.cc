@@ -150,8 +150,7 @@ bool promote_oldest(const G& g, fork_frame*& newest) noexcept {
     while (newest != nullptr && promote_oldest(g, newest)) {}
 }
 
-}  // namespace
-
+// Promotes frames for Ps without work. The G may continue on another M.
 [[gnu::noinline]] void offer_forks_slowly(M* m, fork_frame*& newest) noexcept {
     // Marked code must not allocate: weft/preemptible.h.
     if ((m->g->special.load(relaxed_own) & special::interruptible) != 0) return;
@@ -163,8 +162,6 @@ bool promote_oldest(const G& g, fork_frame*& newest) noexcept {
         m = current_g_m();
     }
 }
-
-namespace {
 
 [[gnu::always_inline]] inline void offer(M* m, fork_frame*& newest) noexcept {
     if (hungry(*m->home) != 0 || simulates()) [[unlikely]]
@@ -187,6 +184,7 @@ void fork_begin(fork_frame& f, void (*run)(fork_frame&), source_location where) 
     f.run = run;
     f.place = where;
     f.promoted = nullptr;
+    f.offer = &offer_forks_slowly;
     M* m = current_g_m();
     if (m == nullptr) [[unlikely]] {
         f.older = nullptr;

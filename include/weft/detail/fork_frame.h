@@ -56,6 +56,7 @@
 
 namespace weft::detail {
 
+struct M;
 struct promoted_fork;
 
 // A fork. Lies in its caller's frame, as the base of what it calls.
@@ -64,10 +65,11 @@ struct fork_frame {
 
     fork_frame* older;
     fork_frame* newer;
-    fork_frame** list;         // the newest of its green thread; nullptr: joined
-    promoted_fork* promoted;   // nullptr: pending
-    cancel_context* context;   // around the fork, or shield_context(); nullptr: none
-    void (*run)(fork_frame&);  // for a promoted one
+    fork_frame** list;                         // the newest of its green thread; nullptr: joined
+    promoted_fork* promoted;                   // nullptr: pending
+    cancel_context* context;                   // around the fork, or shield_context(); nullptr: none
+    void (*run)(fork_frame&);                  // for a promoted one
+    void (*offer)(M*, fork_frame*&) noexcept;  // promotes frames of its list: for checkpoint()
     source_location place;
 };
 
