@@ -41,24 +41,41 @@ public:
         queues_.erase(&q);
     }
 
+    // A page, for the time of the block.
+    class page {
+    public:
+        page(room& in, const queue& q) : in_(in), queue_(q) { in_.add(queue_); }
+
+        ~page() { in_.remove(queue_); }
+
+        page(const page&) = delete;
+        page& operator=(const page&) = delete;
+
+    private:
+        room& in_;
+        const queue& queue_;
+    };
+
 private:
     weft::mutex lock_;
     std::set<const queue*> queues_;  // guarded by lock_
 };
 
-// One green thread reads, and another one writes what is in the queue.
+// One green thread reads, and another one writes what is in the queue. If one of them throws, the
+// scope ends the other.
 void talk(room& all, http::response& w) {
     auto socket = w.upgrade_websocket({.message_max = 4096});
     const room::queue mine(64);
-    all.add(mine);
-    weft::wait_group writer;
-    writer.go([&] {
-        while (const auto what = mine.recv()) socket.write(*what);
+    weft::scope([&](weft::task_scope& both) {
+        both.go([&] {
+            while (const auto what = mine.recv()) socket.write(*what);
+        });
+        {
+            const room::page here(all, mine);
+            while (const auto message = socket.read()) all.say(message->data);
+        }
+        mine.close();
     });
-    while (const auto message = socket.read()) all.say(message->data);
-    all.remove(mine);
-    mine.close();
-    writer.wait();
 }
 
 constexpr const char* page = R"(<!DOCTYPE html><title>room</title><input id=in autofocus><pre id=out></pre><script>

@@ -22,8 +22,13 @@ public:
     // Before the header is sent. Returns whether the body is changed.
     [[nodiscard]] virtual bool begin(response_parts& w) = 0;
 
-    // Whether begin() would change a body of that size.
-    [[nodiscard]] virtual bool would_change(const response_parts& w, uint64_t size) const = 0;
+    // For a body of that size that does not pass through write(). Adds what belongs to the header
+    // even if the body is not changed. Returns whether begin() would change it.
+    [[nodiscard]] virtual bool would_change(response_parts& w, uint64_t size) = 0;
+
+    // For a response without a body: makes the header that of the changed body of that size, if it
+    // would be changed.
+    virtual void begin_without_body(response_parts& w, uint64_t size) = 0;
 
     [[nodiscard]] virtual bool is_active() const noexcept = 0;
 

@@ -32,6 +32,7 @@ byte_range last_bytes(uint64_t count, uint64_t file_size) {
 byte_range parse_range(std::string_view field, uint64_t file_size) {
     constexpr std::string_view unit = "bytes=";
     if (!same_text(field.substr(0, unit.size()), unit)) return {};
+    if (file_size == 0) return {};  // no range fits, and some clients ask all files for one
     field.remove_prefix(unit.size());
     const std::size_t dash = field.find('-');
     if (dash == std::string_view::npos) return {};

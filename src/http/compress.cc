@@ -1,6 +1,7 @@
 // compress.cc: see weft/http/compress.h.
 #include <array>
 #include <boost/crc.hpp>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -83,8 +84,14 @@ public:
         return true;
     }
 
-    [[nodiscard]] bool would_change(const response_parts& w, uint64_t size) const override {
-        return is_accepted_ && size >= size_min_ && is_eligible(w);
+    [[nodiscard]] bool would_change(response_parts& w, uint64_t size) override {
+        if (size < size_min_ || !is_eligible(w)) return false;
+        detail::add_to_vary(w.fields, "Accept-Encoding");
+        return is_accepted_;
+    }
+
+    void begin_without_body(response_parts& w, uint64_t size) override {
+        if (would_change(w, size)) change_header(w);
     }
 
     [[nodiscard]] bool is_active() const noexcept override { return gzip_.has_value(); }
@@ -96,7 +103,7 @@ public:
     }
 
     // The handler has returned.
-    void finish(response_parts& w) {
+    void finish(response_parts& w, bool is_head_request) {
         if (is_active()) {
             std::string last;
             begin_output(last);
@@ -105,10 +112,20 @@ public:
             w.unsent = std::move(last);
         } else if (!w.has_begun && w.unsent.size() >= size_min_ && is_eligible(w)) {
             compress_whole(w);
+        } else if (is_head_request && !w.has_begun && w.unsent.empty()) {
+            begin_without_body(w, announced_size(w));
         }
     }
 
 private:
+    // 0: the handler has not said it.
+    static uint64_t announced_size(const response_parts& w) {
+        const std::string_view text = w.fields.get("Content-Length");
+        uint64_t n = 0;
+        std::from_chars(text.data(), text.data() + text.size(), n);
+        return n;
+    }
+
     static bool is_eligible(const response_parts& w) {
         constexpr std::array<unsigned, 3> without = {status::no_content, status::partial_content, status::not_modified};
         for (const unsigned one : without) {
@@ -186,7 +203,7 @@ middleware compress(compress_options how) {
             const filter_scope set(parts, c);
             next(r, w);
         }
-        c.finish(parts);
+        c.finish(parts, r.method() == "HEAD");
     };
 }
 

@@ -177,7 +177,9 @@ void connection::finish_whole(std::error_code& ec) {
         report_length(*said, std::to_string(w.unsent.size()) + " bytes");
         answer(status::internal_server_error, {});
     }
-    begin_head(body_form::whole, is_head_request_ && said ? *said : w.unsent.size());
+    std::optional<uint64_t> size = w.unsent.size();
+    if (is_head_request_ && (said || w.unsent.empty())) size = said;  // the body may just not have been made
+    begin_head(body_form::whole, size);
     const bool sends = has_body();
     const std::array<net::const_buffer, 2> all{net::const_buffer(out_), net::const_buffer(w.unsent)};
     write_out(std::span(all).first(sends ? 2 : 1), ec);

@@ -15,10 +15,10 @@ namespace zlib = boost::beast::zlib;
 
 class deflater::stream {
 public:
-    stream() { reset(); }
+    explicit stream(int window_bits) : window_bits_(window_bits) { reset(); }
 
     // zlib's default level, and half of its memory: 128 KiB.
-    void reset() { all_.reset(6, 15, 7, zlib::Strategy::normal); }
+    void reset() { all_.reset(6, window_bits_, 7, zlib::Strategy::normal); }
 
     void write(std::string_view data, zlib::Flush how, std::string& to) {
         constexpr std::size_t least_room = 1024;
@@ -42,10 +42,11 @@ public:
     }
 
 private:
+    const int window_bits_;
     zlib::deflate_stream all_;
 };
 
-deflater::deflater() : stream_(std::make_unique<stream>()) {}
+deflater::deflater(int window_bits) : stream_(std::make_unique<stream>(window_bits)) {}
 
 deflater::~deflater() = default;
 

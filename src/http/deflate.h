@@ -15,7 +15,10 @@ public:
         whole,  // the end of the data
     };
 
-    deflater();
+    static constexpr int largest_window = 15;
+
+    // window_bits: the receiver keeps 2^window_bits bytes of what it has decompressed; 9 to 15.
+    explicit deflater(int window_bits = largest_window);
     ~deflater();
 
     deflater(const deflater&) = delete;

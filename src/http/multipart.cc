@@ -68,6 +68,8 @@ bool multipart::next() {
     std::optional<std::string> name = detail::parameter_of(disposition, "name");
     if (!detail::same_text(detail::main_value(disposition), "form-data") || !name)
         throw failure(status::bad_request, "a part of the form has no name");
+    if (!detail::has_good_quotes(disposition))
+        throw failure(status::bad_request, "Content-Disposition of a part of the form is malformed");
     state_->name = std::move(*name);
     state_->filename = without_directories(detail::parameter_of(disposition, "filename").value_or(std::string()));
     return true;

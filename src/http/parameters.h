@@ -16,4 +16,7 @@ namespace weft::http::detail {
 // browsers sent the paths of Windows as they are.
 [[nodiscard]] std::optional<std::string> parameter_of(std::string_view field, std::string_view name);
 
+// Whether each value that begins with a quote ends with one.
+[[nodiscard]] bool has_good_quotes(std::string_view field);
+
 }  // namespace weft::http::detail

@@ -6,8 +6,10 @@
 #include <weft/http/error.h>
 #include <weft/http/status.h>
 
+#include "http/body_filter.h"
 #include "http/byte_range.h"
 #include "http/date.h"
+#include "http/exchange.h"
 
 namespace weft::http::detail {
 
@@ -25,6 +27,14 @@ void send_part(response& w, const content& c, uint64_t first, uint64_t size) {
         const std::string_view part = c.bytes.substr(first, size);
         w.set("Content-Length", std::to_string(part.size())).write(part);
     }
+}
+
+// A response 304 has the tag and the Vary of the 200 that it stands for (RFC 9110, 15.4.5).
+void describe_unsent(response& w, const content& c) {
+    response_parts& parts = access::parts(w);
+    if (parts.filter == nullptr) return;
+    if (!w.headers().has("Content-Type")) w.set("Content-Type", c.type);
+    parts.filter->begin_without_body(parts, c.size);
 }
 
 void refuse_range(response& w, const content& c) {
@@ -48,6 +58,7 @@ void send_content(const request& r, response& w, const content& c) {
         case verdict::send:
             break;
         case verdict::not_modified:
+            describe_unsent(w, c);
             w.erase("Content-Type").erase("Content-Encoding").status(status::not_modified);
             return;
         case verdict::failed:

@@ -8,6 +8,8 @@
 #include <boost/beast/websocket/option.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <boost/beast/zlib/error.hpp>
+#include <charconv>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -18,8 +20,11 @@
 #include <weft/http/websocket.h>
 #include <weft/mutex.h>
 
+#include "base/utf8.h"
 #include "http/deflate.h"
 #include "http/exchange.h"
+#include "http/parameters.h"
+#include "http/text.h"
 #include "http/websocket_handshake.h"
 #include "http/websocket_wire.h"
 
@@ -46,6 +51,8 @@ void check_times(const websocket_options& how) {
     need(how.close_time > none, "close_time");
 }
 
+constexpr const char* bad_close_code = "the code of the close frame may not be sent";
+
 bool may_be_sent(uint16_t code) noexcept {
     constexpr uint16_t first_of_programs = 3000;
     constexpr uint16_t last_of_programs = 4999;
@@ -58,6 +65,35 @@ bws::request_type beast_request(const request& r) {
     bws::request_type asked{beast::http::verb::get, "/", 11};
     for (const auto& [name, value] : r.headers()) asked.insert(beast::string_view(name), beast::string_view(value));
     return asked;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t n = weft::detail::utf8_size(text);
+        if (n == 0) return false;
+        text.remove_prefix(n);
+    }
+    return true;
+}
+
+// What Beast has agreed on with the client.
+int window_bits_of(std::string_view extension) {
+    int bits = detail::deflater::largest_window;
+    const std::string text = detail::parameter_of(extension, "server_max_window_bits").value_or(std::string());
+    std::from_chars(text.data(), text.data() + text.size(), bits);
+    return bits;
+}
+
+// Whether the handshake alone sets that field: the response has no body, and the connection is not
+// kept for HTTP.
+bool is_of_handshake(std::string_view name) noexcept {
+    return detail::same_text(name, "Connection") || detail::same_text(name, "Upgrade") ||
+           detail::same_text(name, "Content-Length");
+}
+
+// Whether a message cannot be decompressed. Beast sends no close frame then.
+bool is_bad_compression(const boost::system::error_code& ec) noexcept {
+    return ec.category() == make_error_code(beast::zlib::error::end_of_stream).category();
 }
 
 // The code with which Beast has closed, for an error that is not the peer's close frame.
@@ -96,6 +132,8 @@ private:
     websocket_wire& wire() noexcept { return socket_.next_layer(); }
 
     std::optional<websocket_message> read_locked();
+    void refuse_bad_close_code();
+    void fail(uint16_t code, std::string_view reason);
     void note_end(const boost::system::error_code& ec);
     [[nodiscard]] bool write_compressed(opcode what, std::string_view payload);
     void throw_if_interrupted();
@@ -105,10 +143,12 @@ private:
     bws::stream<websocket_wire> socket_;
     std::string subprotocol_;
     bool compresses_ = false;
+    int window_bits_ = detail::deflater::largest_window;
 
     weft::mutex reading_;
     // Guarded by reading_.
     bool has_ended_ = false;
+    bool has_bad_code_ = false;  // of the peer's close frame
     websocket_end end_;
 
     weft::mutex compressing_;
@@ -124,10 +164,19 @@ void websocket::state::accept(const request& r, const headers& more) {
     socket_.set_option(pmd);
     subprotocol_ = detail::choose_subprotocol(r, how_);
     socket_.set_option(bws::stream_base::decorator([&](bws::response_type& answer) {
-        compresses_ = answer.find("Sec-WebSocket-Extensions") != answer.end();
+        if (const auto agreed = answer.find("Sec-WebSocket-Extensions"); agreed != answer.end()) {
+            compresses_ = true;
+            window_bits_ = window_bits_of({agreed->value().data(), agreed->value().size()});
+        }
         if (!subprotocol_.empty()) answer.set("Sec-WebSocket-Protocol", subprotocol_);
-        for (const auto& [name, value] : more) answer.insert(beast::string_view(name), beast::string_view(value));
+        for (const auto& [name, value] : more) {
+            if (!is_of_handshake(name)) answer.insert(beast::string_view(name), beast::string_view(value));
+        }
+        if (!more.has("Server")) answer.set("Server", "weft");  // or Beast names itself
     }));
+    socket_.control_callback([this](bws::frame_type what, beast::string_view /*payload*/) {
+        if (what == bws::frame_type::close) refuse_bad_close_code();
+    });
     boost::system::error_code ec;
     socket_.accept(beast_request(r), ec);
     socket_.set_option(bws::stream_base::decorator([](bws::response_type&) {}));  // it referred to this call
@@ -141,19 +190,40 @@ void websocket::state::throw_if_interrupted() {
     if (wire().was_interrupted()) throw_if_cancelled();
 }
 
+// Beast would echo codes that no peer may send.
+void websocket::state::refuse_bad_close_code() {
+    const uint16_t code = socket_.reason().code;
+    if (code == close_code::none || may_be_sent(code)) return;
+    has_bad_code_ = true;
+    wire().begin_close(close_code::protocol_error, bad_close_code);
+}
+
+// For what Beast does not refuse with a close frame.
+void websocket::state::fail(uint16_t code, std::string_view reason) {
+    has_ended_ = true;
+    end_ = {code, std::string(reason)};
+    wire().fail(code, reason);
+}
+
 void websocket::state::note_end(const boost::system::error_code& ec) {
     has_ended_ = true;
+    if (is_bad_compression(ec)) {
+        fail(close_code::bad_payload, "the message cannot be decompressed");
+        return;
+    }
+    if (has_bad_code_) {
+        end_ = {close_code::protocol_error, bad_close_code};
+        return;
+    }
     if (ec == bws::error::closed) {
         const bws::close_reason& peer = socket_.reason();
         end_ = {peer.code, std::string(peer.reason.data(), peer.reason.size())};
         return;
     }
     end_.code = code_of(ec);
-    if (end_.code == close_code::abnormal) wire().abandon();
-    if (wire().why() != nullptr) {
-        end_.reason = wire().why();
-    } else if (end_.code == close_code::abnormal) {
-        end_.reason = "the connection was lost";
+    if (end_.code == close_code::abnormal) {
+        wire().abandon();
+        end_.reason = wire().why() != nullptr ? wire().why() : "the connection was lost";
     } else {
         end_.reason = ec.message();
     }
@@ -163,15 +233,11 @@ std::optional<websocket_message> websocket::state::read_locked() {
     constexpr std::size_t least_room = 4096;
     websocket_message m;
     std::size_t filled = 0;
-    bool has_begun = false;
     boost::system::error_code ec;
-    wire().end_message();
+    wire().expect_message();
     do {
         if (m.data.size() - filled < least_room / 2) m.data.resize(std::max(least_room, 2 * m.data.size()));
         filled += socket_.read_some(boost::asio::buffer(m.data.data() + filled, m.data.size() - filled), ec);
-        if (ec || has_begun || socket_.is_message_done()) continue;
-        has_begun = true;
-        wire().begin_message();
     } while (!ec && !socket_.is_message_done());
     if (ec) {
         note_end(ec);
@@ -179,6 +245,10 @@ std::optional<websocket_message> websocket::state::read_locked() {
     }
     m.data.resize(filled);
     m.is_text = socket_.got_text();
+    if (m.is_text && !is_utf8(m.data)) {  // Beast does not see it if the last frame is empty
+        fail(close_code::bad_payload, "the text is not UTF-8");
+        return std::nullopt;
+    }
     return m;
 }
 
@@ -194,7 +264,7 @@ bool websocket::state::write_compressed(opcode what, std::string_view payload) {
     constexpr std::size_t tail = 4;  // 00 00 FF FF, which the receiver adds (RFC 7692, 7.2.1)
     const std::lock_guard<weft::mutex> locked(compressing_);
     if (deflater_ == nullptr) {
-        deflater_ = std::make_unique<detail::deflater>();
+        deflater_ = std::make_unique<detail::deflater>(window_bits_);
     } else {
         deflater_->reset();
     }
@@ -257,6 +327,7 @@ void websocket::close(uint16_t code, std::string_view reason) {
     }
     if (reason.size() > longest)
         throw std::invalid_argument("weft: the reason for closing a WebSocket must have at most 123 bytes");
+    if (!is_utf8(reason)) throw std::invalid_argument("weft: the reason for closing a WebSocket must be UTF-8");
     state_->close(code, reason);
 }
 

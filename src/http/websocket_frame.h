@@ -25,6 +25,27 @@ private:
     std::size_t size_ = 0;
 };
 
+// Follows the frames that the client sends, to know whether a message or a frame has begun, and is
+// not complete. It does not judge them: Beast refuses what is wrong.
+class frame_tracker {
+public:
+    void add(std::string_view bytes) noexcept;
+
+    [[nodiscard]] bool is_between_messages() const noexcept { return !is_in_frame_ && !is_in_message_; }
+
+private:
+    static constexpr std::size_t least_head = 2;
+
+    void read_head(unsigned char next) noexcept;
+
+    bool is_in_message_ = false;  // more frames follow
+    bool is_in_frame_ = false;
+    std::size_t head_read_ = 0;  // bytes of the current frame's head
+    std::size_t head_size_ = least_head;
+    std::size_t size_bytes_ = 0;  // of the head: the long forms of the size
+    uint64_t payload_left_ = 0;
+};
+
 // Whether first, the first byte of a frame, begins a close frame.
 [[nodiscard]] constexpr bool begins_close_frame(unsigned char first) noexcept { return (first & 0x0FU) == 0x8U; }
 

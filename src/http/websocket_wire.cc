@@ -44,9 +44,8 @@ websocket_wire::clock::time_point websocket_wire::later_than_now(std::chrono::na
 // Sets the deadline of the next read: that of whatever comes first. is_draining_ and close_by_ may
 // be set at any time, and that moves the deadline, too (A1).
 void websocket_wire::limit_read() {
-    const clock::time_point by = std::min(message_by_, later(heard_, how_.ping_time));
-    client_.set_read_deadline(std::min(by, close_by()));
-    if (close_by() < by) client_.set_read_deadline(close_by());
+    if (!is_closing()) client_.set_read_deadline(std::min(message_by_, later(heard_, how_.ping_time)));
+    if (is_closing()) client_.set_read_deadline(close_by());
     if (is_draining_.load() && !is_closing()) client_.set_read_deadline(clock::time_point::min());
 }
 
@@ -63,7 +62,7 @@ bool websocket_wire::act_on_timeout() {
     }
     if (now >= message_by_) {
         why_ = "the message did not arrive in time";
-        begin_close(close_code::policy_error, why_);
+        fail(close_code::policy_error, why_);
         return false;
     }
     if (now < later(heard_, how_.ping_time)) return true;
@@ -74,12 +73,19 @@ bool websocket_wire::act_on_timeout() {
     return send(opcode::ping, {}, false);
 }
 
+// A message that has begun gets its time once, however many bytes follow.
+void websocket_wire::note_bytes(net::mutable_buffer read) {
+    frames_.add({static_cast<const char*>(read.data()), read.size()});
+    if (frames_.is_between_messages() || message_by_ == clock::time_point::max()) limit_message();
+}
+
 // Returns 0 at the end of the connection.
 std::size_t websocket_wire::read_bytes(net::mutable_buffer into) {
     if (!pending_.empty()) {
         const std::size_t n = std::min(into.size(), pending_.size());
         std::memcpy(into.data(), pending_.text().data(), n);
         pending_.consume(n);
+        note_bytes({into.data(), n});
         return n;
     }
     for (;;) {
@@ -89,6 +95,8 @@ std::size_t websocket_wire::read_bytes(net::mutable_buffer into) {
         if (n != 0) {
             heard_ = clock::now();
             has_pinged_ = false;
+            why_ = nullptr;
+            note_bytes({into.data(), n});
             return n;
         }
         if (ec == weft::errc::cancelled || ec == weft::errc::timed_out) {
@@ -123,7 +131,9 @@ bool websocket_wire::write_locked(std::span<const net::const_buffer> pieces) {
     std::vector<net::const_buffer> batch;
     std::size_t bytes = 0;
     const auto flush = [&] {
-        client_.set_write_deadline(std::min(later_than_now(how_.write_time), close_by()));
+        const clock::time_point by = later_than_now(how_.write_time);
+        client_.set_write_deadline(std::min(by, close_by()));
+        if (close_by() < by) client_.set_write_deadline(close_by());  // A1
         client_.writev_all(batch, ec);
         batch.clear();
         bytes = 0;
@@ -170,6 +180,11 @@ void websocket_wire::begin_close(uint16_t code, std::string_view reason) {
     if (has_closed_) return;  // I1
     has_closed_ = true;
     static_cast<void>(write_locked(pieces));
+}
+
+void websocket_wire::fail(uint16_t code, std::string_view reason) {
+    begin_close(code, reason);
+    end_connection();
 }
 
 void websocket_wire::abandon() noexcept {

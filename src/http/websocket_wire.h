@@ -13,15 +13,20 @@
 //      class. Each frame is written under a lock.
 //   3. The reader also keeps the time. Its read of the socket has a deadline, that of the next
 //      thing to do: to send a ping, to give up on the peer, to give up on a message. Only if it
-//      gives up does Beast see an error, after which its stream cannot be used.
+//      gives up does Beast see an error, after which its stream cannot be used. Once a close frame
+//      is sent, only the time for the peer's close frame counts: the other times may have passed
+//      long ago, and a deadline in the past would end each read before it looks at the socket.
 //   4. drain() and begin_close() move the deadline of that read. The reader moves the deadline, too;
-//      so it looks at what they have set after that, and not only before.
+//      so it looks at what they have set after that, and not only before. Writers do the same with
+//      the deadline of their writes.
+//   5. The time for a message begins when its first byte is read, not when Beast returns a part of
+//      it: Beast returns nothing for empty frames. So the wire follows the frames (frame_tracker).
 //
 // Invariants: I1. After a close frame nothing else is sent, not even a second close frame.
 //             I2. After an error of a write the connection is closed: a frame may be incomplete.
 //
-// Ordering: R1 (drain, begin_close) pairs with A1 (the reader, after it has moved the deadline).
-// All are seq_cst: each side writes its own word, and then acts on the other's.
+// Ordering: R1 (drain, begin_close) pairs with A1 (the reader or a writer, after it has moved its
+// deadline). All are seq_cst: each side writes its own word, and then acts on the other's.
 //
 // Threads: read_some, teardown: the reader. drain, begin_close, send: any.
 #pragma once
@@ -127,6 +132,10 @@ public:
     // close_time.
     void begin_close(uint16_t code, std::string_view reason);
 
+    // The peer has violated the protocol in a way that Beast does not notice: sends a close frame,
+    // and ends the connection. The reader.
+    void fail(uint16_t code, std::string_view reason);
+
     // The peer has gone, or is taken for gone: closes the connection, so writers fail.
     void abandon() noexcept;
 
@@ -134,10 +143,8 @@ public:
 
     [[nodiscard]] bool is_closing() const noexcept { return close_by_.load() != never; }
 
-    // The reader has begun a message, or has it whole.
-    void begin_message() noexcept { message_by_ = later_than_now(how_.message_time); }
-
-    void end_message() noexcept { message_by_ = clock::time_point::max(); }
+    // The reader waits for a message now. The time in which it did not read does not count.
+    void expect_message() noexcept { limit_message(); }
 
     // Why read_some() has failed; nullptr: the peer has closed the connection, or it is broken.
     [[nodiscard]] const char* why() const noexcept { return why_; }
@@ -165,6 +172,11 @@ private:
         return clock::time_point(clock::duration(close_by_.load()));
     }
 
+    void limit_message() noexcept {
+        message_by_ = frames_.is_between_messages() ? clock::time_point::max() : later_than_now(how_.message_time);
+    }
+
+    void note_bytes(net::mutable_buffer read);
     [[nodiscard]] std::size_t read_bytes(net::mutable_buffer into);
     void limit_read();
     [[nodiscard]] bool act_on_timeout();
@@ -179,6 +191,7 @@ private:
     // The reader only.
     clock::time_point heard_;
     clock::time_point message_by_ = clock::time_point::max();
+    frame_tracker frames_;
     bool has_pinged_ = false;  // since heard_
     const char* why_ = nullptr;
 

@@ -40,7 +40,8 @@ kind expected(std::string_view field, uint64_t size) {
     if (dash == std::string_view::npos) return kind::whole;
     const auto first = number(field.substr(0, dash));
     const auto last = number(field.substr(dash + 1));
-    if (dash == 0) return !last ? kind::whole : *last == 0 || size == 0 ? kind::unsatisfiable : kind::part;
+    if (size == 0) return kind::whole;
+    if (dash == 0) return !last ? kind::whole : *last == 0 ? kind::unsatisfiable : kind::part;
     if (!first || (dash + 1 != field.size() && !last) || (last && *last < *first)) return kind::whole;
     return *first < size ? kind::part : kind::unsatisfiable;
 }

@@ -89,6 +89,10 @@ void add_handlers(http::server& to) {
         w.set("Content-Type", "text/plain").set("Content-Length", std::to_string(long_text().size()));
         for (std::size_t at = 0; at < long_text().size(); at += 1000) w.write(long_text().substr(at, 1000));
     });
+    to.handle("/head", [](request& r, response& w) {
+        w.set("Content-Type", "text/plain").set("Content-Length", "2000");
+        if (r.method() != "HEAD") w.write(std::string(2000, 'x'));
+    });
     to.handle("/failure", [](request&, response& w) {
         w.set("ETag", "\"1\"").send(std::string(2000, 'x'));
         throw http::failure(404, std::string(3000, 'y'));
@@ -116,6 +120,26 @@ WEFT_SIM_TEST_WITH(HttpCompress, CompressesText, few_schedules()) {
     EXPECT_TRUE(head.has("Content-Encoding: gzip") && head.has("Content-Length: " + std::to_string(a.body.size())))
         << head.head;
     EXPECT_EQ(c.receive().body.size(), 1023U);
+}
+
+WEFT_SIM_TEST_WITH(HttpCompress, DescribesWhatIsNotSent, few_schedules()) {
+    const served s(add_handlers);
+    const auto ask = [&](const std::string& line, const std::string& fields) {
+        raw_client c(s);
+        c.send(request_text(line, fields));
+        return c.receive(true);
+    };
+    const answer known = ask("GET /content", "Accept-Encoding: gzip\r\nIf-None-Match: \"v1\"\r\n");
+    EXPECT_EQ(known.status, 304U);
+    EXPECT_TRUE(known.has("Vary: Accept-Encoding") && known.has("ETag: W/\"v1\"")) << known.head;
+    EXPECT_EQ(known.head.find("Content-"), std::string::npos) << known.head;
+    const answer plain = ask("GET /content", "If-None-Match: \"v1\"\r\n");
+    EXPECT_TRUE(plain.has("Vary: Accept-Encoding") && plain.has("ETag: \"v1\"")) << plain.head;
+    const answer head = ask("HEAD /head", "Accept-Encoding: gzip\r\n");
+    EXPECT_TRUE(head.has("Vary: Accept-Encoding") && head.has("Content-Encoding: gzip")) << head.head;
+    EXPECT_EQ(head.head.find("Content-Length"), std::string::npos) << "nobody knows it";
+    const answer plain_head = ask("HEAD /head", {});
+    EXPECT_TRUE(plain_head.has("Vary: Accept-Encoding") && plain_head.has("Content-Length: 2000")) << plain_head.head;
 }
 
 WEFT_SIM_TEST_WITH(HttpCompress, LeavesTheRestAsItIs, few_schedules()) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/http/compress.h>
 #include <weft/http/files.h>
 #include <weft/runtime.h>
 
@@ -49,6 +50,10 @@ protected:
                 to.handle("/one/{name}", http::files(root_, how));
                 to.handle("GET /chosen", [&](request& r, response& w) { http::serve_file(r, w, root_ + "/a.txt"); });
                 to.handle("GET /missing", [&](request& r, response& w) { http::serve_file(r, w, root_ + "/sub"); });
+                to.handle("GET /compressed", [&](request& r, response& w) {
+                    http::compress()(
+                        r, w, [&](request& r2, response& w2) { http::serve_file(r2, w2, root_ + "/large.txt"); });
+                });
                 to.handle("/content", [](request& r, response& w) {
                     http::serve_content(r, w, "0123456789", {.type = "text/x", .tag = "\"v1\""});
                 });
@@ -228,6 +233,9 @@ TEST_F(HttpFiles, PartsAreServed) {
                 EXPECT_EQ(get(s, target, "Range: " + std::string(ignored) + "\r\n").status, 200U) << ignored;
             EXPECT_EQ(get(s, target, "Range: bytes=1-2\r\n", "HEAD").status, 200U);
         }
+        write_text(root_ + "/empty.txt", "");
+        for (const char* wanted : {"bytes=0-", "bytes=-5", "bytes=1-2"})
+            EXPECT_EQ(get(s, "/empty.txt", "Range: " + std::string(wanted) + "\r\n").status, 200U) << wanted;
         const answer whole = get(s, "/a.txt");
         const std::vector<std::pair<std::string, unsigned>> all = {{field(whole, "ETag"), 206},
                                                                    {field(whole, "Last-Modified"), 206},
@@ -236,6 +244,18 @@ TEST_F(HttpFiles, PartsAreServed) {
                                                                    {"Sun, 06 Nov 1994 08:49:37 GMT", 200}};
         for (const auto& [condition, status] : all)
             EXPECT_EQ(get(s, "/a.txt", "Range: bytes=1-2\r\nIf-Range: " + condition + "\r\n").status, status);
+    });
+}
+
+TEST_F(HttpFiles, LargeOnesVaryIfTheyMayBeCompressed) {
+    write_text(root_ + "/large.txt", std::string(100'000, 'x'));
+    serve({}, [&](const served& s) {
+        const answer plain = get(s, "/compressed");
+        EXPECT_EQ(field(plain, "Vary"), "Accept-Encoding") << plain.head;
+        EXPECT_EQ(plain.body.size(), 100'000U);
+        const answer smaller = get(s, "/compressed", "Accept-Encoding: gzip\r\n");
+        EXPECT_EQ(field(smaller, "Vary"), "Accept-Encoding") << smaller.head;
+        EXPECT_EQ(field(smaller, "Content-Encoding"), "gzip");
     });
 }
 

@@ -117,6 +117,8 @@ WEFT_SIM_TEST_WITH(HttpForms, WithFilesHaveLimits, few_schedules()) {
     EXPECT_EQ(status_of("--x\r\n" + head + "X: " + std::string(20'000, 'x')), 400U);
     EXPECT_EQ(status_of("--x\r\nX: y\r\n\r\n1\r\n--x--"), 400U) << "it has no name";
     EXPECT_EQ(status_of("--x\r\nContent-Disposition: attachment; name=a\r\n\r\n1\r\n--x--"), 400U);
+    EXPECT_EQ(status_of("--x\r\nContent-Disposition: form-data; name=a; filename=\"b\r\n\r\n1\r\n--x--"), 400U)
+        << "it would be a text";
     EXPECT_EQ(status_of("--x\r\nno colon\r\n\r\n1\r\n--x--"), 400U);
     EXPECT_EQ(status_of("--xy\r\n" + head + "\r\n1\r\n--x--"), 400U);
     EXPECT_EQ(status_of(part), 400U) << "it ends before the last boundary";

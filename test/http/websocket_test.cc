@@ -121,7 +121,7 @@ public:
     explicit echo_server(http::websocket_options how = {})
         : served_([this, how](http::server& to) {
               to.handle("/", [this, how](request&, response& w) {
-                  w.set("X-Set", "1");
+                  w.set("X-Set", "1").set("Connection", "close").set("Content-Length", "1");
                   auto socket = w.upgrade_websocket(how);
                   while (auto m = socket.read()) {
                       const bool sent = m->is_text ? socket.write(m->data) : socket.write_binary(m->data);
@@ -146,6 +146,9 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, SendsMessagesBack, few_schedules()) {
     EXPECT_EQ(c.head().status, 101U) << c.head().head;
     EXPECT_TRUE(c.head().has("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")) << c.head().head;
     EXPECT_TRUE(c.head().has("X-Set: 1"));
+    EXPECT_TRUE(c.head().has("Server: weft")) << c.head().head;
+    for (const char* other : {"close", "Content-Length"})
+        EXPECT_EQ(c.head().head.find(other), std::string::npos) << c.head().head;
     EXPECT_EQ(c.head().head.find("Sec-WebSocket-Extensions"), std::string::npos);
     EXPECT_EQ(c.receive().payload, "early") << "it came before the server has answered";
     for (const std::size_t size : {0, 1, 125, 126, 3000, 5000, 65'535, 65'536, 300'000}) {
@@ -238,6 +241,8 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, ClosesForWhatIsWrong, few_schedules()) {
         {whole(ping, std::string(126, 'x')), close_code::protocol_error},
         {std::string("\x81\x01x"), close_code::protocol_error},
         {close_of(1005), close_code::protocol_error},
+        {close_of(5000), close_code::protocol_error},
+        {client_frame(text, "\xc3") + client_frame(0x80, ""), close_code::bad_payload},
     };
     for (const auto& [bytes, code] : all) {
         echo_server s({.message_max = 1000});
@@ -271,9 +276,97 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, PingsASilentPeerAndGivesUp, few_schedules()) {
     EXPECT_EQ(end->reason, "the peer is silent");
 }
 
+WEFT_SIM_TEST_WITH(HttpWebsocket, ReportsTheLastReasonOnly, few_schedules()) {
+    echo_server s({.ping_time = 10s});
+    socket_client c(s.server());
+    EXPECT_EQ(c.receive().what(), ping);
+    c.send(whole(pong, "") + whole(3, "x"));
+    EXPECT_EQ(c.receive().code(), close_code::protocol_error);
+    const auto end = s.ended.recv();
+    EXPECT_EQ(end->code, close_code::protocol_error);
+    EXPECT_NE(end->reason, "the peer is silent");
+}
+
+// The times for pings and for the message have passed when the handler begins to close.
+WEFT_SIM_TEST_WITH(HttpWebsocket, HearsTheGoodbyeAfterALongTime, few_schedules()) {
+    for (const std::string& before : {std::string(), client_frame(text, "a part")}) {
+        const served s([&](http::server& to) {
+            to.handle("/", [&](request&, response& w) {
+                auto socket = w.upgrade_websocket({.message_time = 1s, .ping_time = 1s});
+                EXPECT_TRUE(socket.write("only this"));
+                sleep_for(10s);
+                socket.close(4001);
+                EXPECT_EQ(socket.end().code, 4002U) << socket.end().reason;
+            });
+        });
+        socket_client c(s);
+        c.send(before);
+        EXPECT_EQ(c.receive().payload, "only this");
+        EXPECT_EQ(c.receive().code(), 4001U);
+        sleep_for(2s);
+        if (!before.empty()) c.send(client_frame(0x80, "and the rest"));
+        c.send(close_of(4002));
+        EXPECT_TRUE(c.is_at_end());
+    }
+}
+
+WEFT_SIM_TEST_WITH(HttpWebsocket, LimitsTheTimeOfAMessageOfEmptyParts, few_schedules()) {
+    const std::vector<std::string> beginnings = {client_frame(text, ""), whole(text, "abc").substr(0, 1)};
+    for (const std::string& begin : beginnings) {
+        echo_server s({.message_time = 3s});
+        socket_client c(s.server());
+        for (int i = 0; i < 5; ++i) {
+            c.send(whole(ping, ""));
+            sleep_for(1s);
+            EXPECT_EQ(c.receive().what(), pong) << "pings are no part of a message";
+        }
+        c.send(begin);
+        for (int i = 0; i < 3 && begin.size() > 1; ++i) {
+            sleep_for(900ms);
+            c.send(client_frame(more, ""));
+        }
+        const frame f = c.receive();
+        ASSERT_EQ(f.what(), closes);
+        EXPECT_EQ(f.code(), close_code::policy_error);
+        EXPECT_EQ(s.ended.recv()->reason, "the message did not arrive in time");
+    }
+}
+
+WEFT_SIM_TEST_WITH(HttpWebsocket, EndsItsWriterWhenTheHandlerIsCancelled, few_schedules()) {
+    event ended;
+    const served s(
+        [&](http::server& to) {
+            to.handle("/", [&](request&, response& w) {
+                auto socket = w.upgrade_websocket();
+                const chan<std::string> mine(8);
+                try {
+                    weft::scope([&](task_scope& both) {
+                        both.go([&] {
+                            while (const auto what = mine.recv()) socket.write(*what);
+                        });
+                        while (socket.read()) continue;
+                        mine.close();
+                    });
+                    ADD_FAILURE() << "the handler was not cancelled";
+                } catch (...) {
+                    ended.set();
+                    throw;
+                }
+            });
+        },
+        {.handler_time = 3s});
+    const socket_client c(s);
+    EXPECT_TRUE(ended.wait_for(1h));
+}
+
 WEFT_SIM_TEST_WITH(HttpWebsocket, LimitsTheTimeOfAMessage, few_schedules()) {
     echo_server s({.message_time = 3s});
     socket_client c(s.server());
+    for (const std::size_t size : {0, 125, 126, 65'535, 65'536}) {
+        c.send(whole(binary, std::string(size, 'x')));
+        EXPECT_EQ(c.receive().payload.size(), size);
+        sleep_for(5s);
+    }
     sleep_for(5s);  // between messages it may be silent
     c.send(client_frame(text, "a"));
     sleep_for(2s);
@@ -404,6 +497,7 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, ClosesWithACodeAndAReason, few_schedules()) {
             auto socket = w.upgrade_websocket({.close_time = 2s});
             EXPECT_THROW(socket.close(1006), std::invalid_argument);
             EXPECT_THROW(socket.close(1000, std::string(124, 'x')), std::invalid_argument);
+            EXPECT_THROW(socket.close(1000, "\xff"), std::invalid_argument);
             EXPECT_THROW(w.write("x"); w.flush(), std::system_error);
             if (r.header("X") == "throw") throw std::runtime_error("bug");
             if (r.header("X") == "leave") return;
@@ -432,21 +526,28 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, ClosesWithACodeAndAReason, few_schedules()) {
     EXPECT_EQ(s.reported, " /: bug");
 }
 
-// The content of a compressed message (RFC 7692, 7.2.2).
-std::string inflated(std::string data) {
+// The content of a compressed message (RFC 7692, 7.2.2), for a receiver that keeps 2^window_bits
+// bytes. It decompresses small pieces, so it can look only at what it has kept.
+std::string inflated(std::string data, int window_bits = 15) {
     namespace zlib = boost::beast::zlib;
     data += std::string_view("\0\0\xff\xff", 4);
-    std::string all(std::size_t{1} << 20, '\0');
+    std::string all;
+    std::array<char, 100> piece{};
     zlib::inflate_stream stream;
+    stream.reset(window_bits);
     zlib::z_params p;
     p.next_in = data.data();
     p.avail_in = data.size();
-    p.next_out = all.data();
-    p.avail_out = all.size();
-    boost::system::error_code ec;
-    stream.write(p, zlib::Flush::sync, ec);
-    EXPECT_FALSE(ec) << ec.message();
-    all.resize(all.size() - p.avail_out);
+    do {
+        p.next_out = piece.data();
+        p.avail_out = piece.size();
+        boost::system::error_code ec;
+        stream.write(p, zlib::Flush::sync, ec);
+        if (ec == zlib::error::need_buffers) break;  // there is nothing more
+        EXPECT_FALSE(ec) << ec.message();
+        if (ec) break;
+        all.append(piece.data(), piece.size() - p.avail_out);
+    } while (p.avail_out == 0);
     return all;
 }
 
@@ -471,6 +572,39 @@ WEFT_SIM_TEST_WITH(HttpWebsocket, CompressesMessages, few_schedules()) {
     socket_client plain(s.server());
     plain.send(whole(text, message));
     EXPECT_EQ(plain.receive().payload, message);
+}
+
+WEFT_SIM_TEST_WITH(HttpWebsocket, CompressesForASmallWindow, few_schedules()) {
+    echo_server s({.compress = true});
+    socket_client c(s.server(), "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=9\r\n");
+    EXPECT_NE(c.head().head.find("server_max_window_bits=9"), std::string::npos) << c.head().head;
+    std::string block;
+    for (uint32_t i = 0, x = 1; i < 3000; ++i) {
+        x = x * 1'664'525 + 1'013'904'223;
+        block += static_cast<char>(x >> 24);
+    }
+    for (int i = 0; i < 2; ++i) {
+        c.send(whole(binary, block + block));
+        const frame f = c.receive();
+        EXPECT_EQ(f.first, 0xC2U);
+        EXPECT_EQ(inflated(f.payload, 9), block + block);
+    }
+}
+
+WEFT_SIM_TEST_WITH(HttpWebsocket, ClosesForWhatCannotBeDecompressed, few_schedules()) {
+    const std::vector<std::string> all = {std::string(8, '\x07'), "\x06"};  // the first one ends the stream
+    for (const std::string& data : all) {
+        echo_server s({.compress = true});
+        socket_client c(s.server(), "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        c.send(client_frame(0xC1, data));
+        const frame f = c.receive();
+        ASSERT_EQ(f.what(), closes);
+        EXPECT_EQ(f.code(), close_code::bad_payload);
+        EXPECT_TRUE(c.is_at_end());
+        const auto end = s.ended.recv();
+        EXPECT_EQ(end->code, close_code::bad_payload);
+        EXPECT_EQ(end->reason, "the message cannot be decompressed");
+    }
 }
 
 WEFT_SIM_TEST_WITH(HttpWebsocket, EndsAPeerThatDoesNotRead, few_schedules()) {

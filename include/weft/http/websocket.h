@@ -50,7 +50,8 @@ inline constexpr uint16_t internal_error = 1011;
 
 struct websocket_options {
     std::size_t message_max = 1024 * 1024;  ///< bytes of a message, also when decompressed; else close (1009)
-    std::chrono::nanoseconds message_time = std::chrono::seconds(30);  ///< for a message's parts; else close (1008)
+    std::chrono::nanoseconds message_time =
+        std::chrono::seconds(30);  ///< for a message, once it has begun; else close (1008)
 
     /// The silence after which the peer is sent a ping, and in which it must then answer. Otherwise
     /// the connection ends. nanoseconds::max(): no pings.
@@ -85,7 +86,7 @@ struct websocket_end {
 class websocket {
 public:
     /// close(normal), unless it is closed; close(internal_error) when an exception passes. Waits
-    /// for the peer, for at most close_time, unless another green thread reads.
+    /// for the peer, for at most close_time. No other green thread may still read or write.
     ~websocket();
 
     websocket(const websocket&) = delete;
@@ -105,10 +106,11 @@ public:
     /// Sends a close frame, and waits for the peer's, for at most close_time. Drops messages that
     /// come until then. If another green thread reads, that one waits. Later calls do nothing.
     /// Throws std::invalid_argument if the code may not be sent, or the reason has more than 123
-    /// bytes.
+    /// bytes or is not UTF-8.
     void close(uint16_t code = close_code::normal, std::string_view reason = {});
 
-    /// How the connection has ended; to be called after read() has returned nullopt, or close().
+    /// How the connection has ended; to be called after read() has returned nullopt. Also after
+    /// close(), if no other green thread reads.
     [[nodiscard]] const websocket_end& end() const noexcept;
 
     /// The chosen subprotocol; empty: none.
