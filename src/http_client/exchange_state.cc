@@ -152,7 +152,7 @@ void exchange_state::drop_body() {
     if (!length || *length > dropped_max) return;
     held lock(transfer_->lock);
     transfer_->is_discarding = true;
-    static_cast<void>(transfer_->wait(lock, limits(), [&] { return transfer_->is_done; }));
+    [[maybe_unused]] const auto late = transfer_->wait(lock, limits(), [&] { return transfer_->is_done; });
 }
 
 bool exchange_state::pause_for_retry(std::error_code failed) {
