@@ -21,6 +21,7 @@
 
 #include <weft/big_stack.h>
 #include <weft/parallel.h>
+#include <weft/preemptible.h>
 #include <weft/weft.h>
 
 #include "support/captured.h"
@@ -143,6 +144,20 @@ TEST_P(Parallel, ATakenForkReturnsAnyReferenceAndConstants) {
         });
         offer_until(began);
         EXPECT_EQ(constant.join(), "woven");
+    });
+}
+
+TEST_P(Parallel, NoForkIsTakenFromCodeThatMustNotAllocate) {
+    rt().run([] {
+        const uint64_t me = this_g::id();
+        uint64_t ran_in = 0;
+        for (int round = 0; round < 20; ++round) {
+            const preemptible here;
+            forked call([&] { ran_in = this_g::id(); });
+            for (int i = 0; i < 100; ++i) checkpoint();
+            call.join();
+            ASSERT_EQ(ran_in, me);
+        }
     });
 }
 

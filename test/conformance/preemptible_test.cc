@@ -47,19 +47,24 @@ std::atomic<int> strays = 0;
 
 void count_stray(int) { ++strays; }
 
+// Before the first test: the first marked code of the process installs the runtime's handler, which
+// calls the one before.
+class strays_counted : public ::testing::Environment {
+public:
+    void SetUp() override {
+        struct sigaction action = {};
+        action.sa_handler = &count_stray;
+        sigaction(SIGURG, &action, nullptr);  // without SA_RESTART: an interrupted call fails with EINTR
+    }
+};
+
+[[maybe_unused]] const ::testing::Environment* const counted =
+    ::testing::AddGlobalTestEnvironment(new strays_counted);  // GoogleTest deletes it
+
 class Preemptible : public procs_test {
 protected:
     void SetUp() override {
         if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
-    }
-
-    // Only once: later the runtime's handler is in front of it.
-    static void SetUpTestSuite() {
-        static bool done = false;
-        if (std::exchange(done, true)) return;
-        struct sigaction action = {};
-        action.sa_handler = &count_stray;
-        sigaction(SIGURG, &action, nullptr);  // without SA_RESTART: an interrupted call fails with EINTR
     }
 };
 

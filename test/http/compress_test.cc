@@ -137,7 +137,7 @@ WEFT_SIM_TEST_WITH(HttpCompress, DescribesWhatIsNotSent, few_schedules()) {
     EXPECT_TRUE(plain.has("Vary: Accept-Encoding") && plain.has("ETag: \"v1\"")) << plain.head;
     const answer head = ask("HEAD /head", "Accept-Encoding: gzip\r\n");
     EXPECT_TRUE(head.has("Vary: Accept-Encoding") && head.has("Content-Encoding: gzip")) << head.head;
-    EXPECT_EQ(head.head.find("Content-Length"), std::string::npos) << "nobody knows it";
+    EXPECT_EQ(head.head.find("Content-Length"), std::string::npos) << "its length is not known";
     const answer plain_head = ask("HEAD /head", {});
     EXPECT_TRUE(plain_head.has("Vary: Accept-Encoding") && plain_head.has("Content-Length: 2000")) << plain_head.head;
 }
