@@ -235,7 +235,7 @@ T fold_in_parallel(
     const auto count = static_cast<std::size_t>(last - first);
     on_green_thread(
         [&] {
-            const std::size_t size = grain != 0 ? std::min(grain, count) : automatic_grain(count);
+            const std::size_t size = grain != 0 ? (std::min)(grain, count) : automatic_grain(count);
             parallel_fold<Index, T, Add, Combine> fold(static_cast<Index>(size), grain != 0, empty, add, combine,
                                                        where);
             result.emplace(fold.run(first, last));
