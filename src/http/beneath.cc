@@ -14,8 +14,8 @@ int open_folder(const std::string& path) noexcept {
     return fd < 0 ? -errno : fd;
 }
 
-int open_beneath(int folder, const std::string& relative, bool /*follows_links*/) {
-    return weft::blocking([&] { return open_step_by_step(folder, relative.empty() ? "." : relative); });
+int open_beneath(int folder, const std::string& relative, bool follows_links) {
+    return weft::blocking([&] { return open_step_by_step(folder, relative, follows_links); });
 }
 
 }  // namespace weft::http::detail

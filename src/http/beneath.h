@@ -9,7 +9,7 @@
 // needs the disk, the call is made by weft::blocking and delays no other green thread.
 //
 // If openat2 is missing (another system, Linux before 5.6, or a sandbox without it), one folder
-// after the other is opened, and no symbolic link is followed.
+// after the other is opened, with the same results.
 //
 // These functions return a descriptor, or the negated errno: after a call that may change threads,
 // errno is that of another thread. Opening a FIFO or a terminal does not block.
@@ -18,19 +18,18 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace weft::http::detail {
 
 // A descriptor for the other calls. Blocks the caller's thread: for the start of a program.
 [[nodiscard]] int open_folder(const std::string& path) noexcept;
 
-// relative: without a slash at its begin; "" is the folder. Without follows_links, or where the
-// system cannot ensure that they stay below the folder, a symbolic link is -ELOOP.
+// relative: without a slash at its begin; "" is the folder. A path or a symbolic link that leads out
+// of the folder is -EXDEV, as is an absolute link. Without follows_links a symbolic link is -ELOOP.
 [[nodiscard]] int open_beneath(int folder, const std::string& relative, bool follows_links);
 
-// open_beneath() without openat2, and without links. path: not empty. The caller's thread may
-// block.
-[[nodiscard]] int open_step_by_step(int folder, std::string_view path);
+// open_beneath() without openat2. folder: not of O_PATH on systems other than Linux. The caller's
+// thread may block. Throws std::bad_alloc.
+[[nodiscard]] int open_step_by_step(int folder, std::string path, bool follows_links);
 
 }  // namespace weft::http::detail

@@ -35,7 +35,7 @@ int open_beneath(int folder, const std::string& relative, bool follows_links) {
     const uint64_t links = follows_links ? 0 : RESOLVE_NO_SYMLINKS;
     int fd = open_by_kernel(folder, path, links | RESOLVE_CACHED);
     if (fd == -EAGAIN || fd == -EINVAL) fd = weft::blocking([&] { return open_by_kernel(folder, path, links); });
-    if (fd == -ENOSYS || fd == -EPERM) fd = weft::blocking([&] { return open_step_by_step(folder, path); });
+    if (fd == -ENOSYS || fd == -EPERM) fd = weft::blocking([&] { return open_step_by_step(folder, relative, follows_links); });
     return fd;
 }
 
