@@ -1,6 +1,7 @@
 // leak_report.cc: see leak_report.h.
 #include "observe/leak_report.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -75,10 +76,16 @@ void leak_groups::move_to(leak_report_maker::content& c) {
 
 namespace {
 
+// In memory, or in the folder for temporary files, where there is no memfd_create (Linux before 3.17).
+int open_without_name() {
+    const int fd = ::memfd_create("weft-leaks", MFD_CLOEXEC);
+    return fd >= 0 ? fd : ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
 // A file without a name, to which a report is written.
 class report_file {
 public:
-    report_file() : fd_(::memfd_create("weft-leaks", MFD_CLOEXEC)) {
+    report_file() : fd_(open_without_name()) {
         if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "weft: no memory for a report of leaks");
     }
 

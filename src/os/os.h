@@ -28,7 +28,8 @@ void futex_wake_one(atomic<uint32_t>& word) noexcept;
 // ---- Memory. Addresses and sizes in whole pages.
 [[nodiscard]] std::size_t page_size() noexcept;
 
-// Returns zeroed memory, or nullptr. sparse: not counted by the system, without huge pages.
+// Returns zeroed memory without huge pages, or nullptr. sparse: the system does not count it before
+// it is touched.
 [[nodiscard]] void* map_pages(std::size_t size, bool sparse) noexcept;
 
 // If the system refuses, releases only the content, and the address space in a later call

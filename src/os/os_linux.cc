@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "os/os.h"
+#include "os/stack_bounds_linux.h"
 
 namespace weft::detail::os {
 
@@ -24,7 +25,9 @@ void name_thread(const char* name) noexcept {
 
 int thread_stack_bounds(const void*& low, std::size_t& size) noexcept {
     pthread_attr_t attributes;
-    if (const int error = pthread_getattr_np(pthread_self(), &attributes)) return error;
+    if (const int error = pthread_getattr_np(pthread_self(), &attributes)) {
+        return stack_bounds_by_map(low, size) ? 0 : error;
+    }
     void* address = nullptr;
     pthread_attr_getstack(&attributes, &address, &size);
     low = address;

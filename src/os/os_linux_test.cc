@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "os/commit.h"
 #include "os/os.h"
+#include "os/stack_bounds_linux.h"
 #include "support/guards.h"
 
 namespace weft::detail::os {
@@ -176,6 +178,30 @@ TEST(OsThread, AThreadKnowsTheBoundsOfItsStack) {
     const auto at = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     EXPECT_GT(at, reinterpret_cast<uintptr_t>(low));
     EXPECT_LT(at, reinterpret_cast<uintptr_t>(low) + size);
+}
+
+// Where the C library does not say, because a system call is refused, the kernel does.
+TEST(OsThread, TheKernelsMapHasTheSameBounds) {
+    const auto compare = [](bool is_first) {
+        const void* low = nullptr;
+        std::size_t size = 0;
+        ASSERT_EQ(thread_stack_bounds(low, size), 0);
+        const void* low_in_map = nullptr;
+        std::size_t size_in_map = 0;
+        ASSERT_TRUE(stack_bounds_by_map(low_in_map, size_in_map));
+        const auto end = reinterpret_cast<uintptr_t>(low) + size;
+        const auto end_in_map = reinterpret_cast<uintptr_t>(low_in_map) + size_in_map;
+        // The mapping also has the arguments of the program, or what the C library keeps for the thread.
+        EXPECT_GE(end_in_map, end);
+        EXPECT_LT(end_in_map, end + (std::size_t{1} << 20));
+        if (is_first) {
+            EXPECT_GE(size_in_map, std::size_t{64} << 10);
+        } else {
+            EXPECT_EQ(low_in_map, low);
+        }
+    };
+    compare(::getpid() == static_cast<pid_t>(current_tid()));
+    std::thread([&] { compare(false); }).join();
 }
 
 TEST(OsThread, AThreadsNameIsCutAtFifteenBytes) {

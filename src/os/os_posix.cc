@@ -42,7 +42,7 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? map_uncounted : 0);
     void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (address == MAP_FAILED) return nullptr;
-    if (sparse) refuse_huge_pages(address, size);
+    refuse_huge_pages(address, size);
     return address;
 }
 

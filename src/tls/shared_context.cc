@@ -97,7 +97,7 @@ shared_context::shared_context(const server_options& options)
 context_handle shared_context::make(version minimum) {
     ERR_clear_error();
     context_handle made(SSL_CTX_new(server_ ? TLS_server_method() : TLS_client_method()));
-    if (made == nullptr) throw std::bad_alloc();
+    check(made != nullptr, "weft: OpenSSL cannot make a context");
     SSL_CTX* ctx = made.get();
     check(SSL_CTX_set_min_proto_version(ctx, minimum == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1,
           "weft: this OpenSSL does not support the version of TLS in minimum, in the options");

@@ -432,10 +432,10 @@ TEST_P(StoppedAmidWork, ClosuresThatNeverRanAreDestroyed) {
 
 // weft::main: the calling thread becomes the first M.
 //
-// How the kernel schedules the calling thread, from sched_getattr().
+// How the kernel schedules the calling thread, from sched_getattr(); zeros where it does not say.
 std::array<uint64_t, 7> slices_of_this_thread() {
     std::array<uint64_t, 7> attributes{};
-    EXPECT_EQ(::syscall(SYS_sched_getattr, 0, attributes.data(), sizeof(attributes), 0), 0);
+    if (::syscall(SYS_sched_getattr, 0, attributes.data(), sizeof(attributes), 0) != 0) return {};
     return attributes;
 }
 

@@ -8,18 +8,35 @@
 #include <cctype>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 
 namespace weft::observe::detail {
 
+namespace {
+
+// Reads what the kernel's random generator gives, where there is no getrandom (Linux before 3.17).
+std::size_t read_random_device(void* into, std::size_t size) {
+    const std::unique_ptr<std::FILE, decltype(&std::fclose)> device(std::fopen("/dev/urandom", "re"), &std::fclose);
+    if (device == nullptr) throw std::system_error(errno, std::generic_category(), "weft: cannot open /dev/urandom");
+    std::setvbuf(device.get(), nullptr, _IONBF, 0);
+    const std::size_t n = std::fread(into, 1, size, device.get());
+    if (n == 0) throw std::system_error(errno, std::generic_category(), "weft: cannot read /dev/urandom");
+    return n;
+}
+
+}  // namespace
+
 std::string random_token() {
     std::array<unsigned char, 16> bits{};
     std::size_t filled = 0;
     while (filled < bits.size()) {
-        const ssize_t n = ::getrandom(bits.data() + filled, bits.size() - filled, 0);
-        if (n < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "weft: getrandom failed");
+        unsigned char* const free = bits.data() + filled;
+        const ssize_t n = ::getrandom(free, bits.size() - filled, 0);
         if (n > 0) filled += static_cast<std::size_t>(n);
+        if (n < 0 && errno != EINTR) filled += read_random_device(free, bits.size() - filled);
     }
     std::string text;
     for (const unsigned char byte : bits) {
