@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/io.h>
 #include <weft/net/tcp.h>
 #include <weft/weft.h>
 
@@ -21,31 +22,7 @@ using weft::net::tcp_stream;
 
 namespace {
 
-// Lines of a stream, without their ends.
-class line_reader {
-public:
-    explicit line_reader(tcp_stream& from) : from_(from) {}
-
-    // Waits for a line; nullopt at the end of the stream.
-    std::optional<std::string> next() {
-        for (;;) {
-            if (const std::size_t end = input_.find('\n'); end != std::string::npos) {
-                std::string line = input_.substr(0, end);
-                input_.erase(0, end + 1);
-                return line;
-            }
-            char text[1024];
-            const std::size_t n = from_.read_some(text);
-            if (n == 0) return std::nullopt;
-            input_.append(text, n);
-        }
-    }
-
-private:
-    tcp_stream& from_;
-    std::string input_;
-};
-
+using line_reader = weft::io::buffered_reader<tcp_stream>;
 using outbox = weft::chan<std::string>;
 
 class room {
@@ -121,8 +98,8 @@ private:
     }
 
     void read(tcp_stream& connection, const outbox& mine) {
-        line_reader lines(connection);
-        const std::optional<std::string> name = next(lines);
+        line_reader in(connection);
+        const std::optional<std::string> name = next(in);
         if (!name) return;
         room_.enter(mine);
 
@@ -138,13 +115,13 @@ private:
         } while_here{room_, mine, *name};
 
         room_.say(*name + " is here\n");
-        while (const std::optional<std::string> line = next(lines)) room_.say(*name + ": " + *line + "\n", mine);
+        while (const std::optional<std::string> line = next(in)) room_.say(*name + ": " + *line + "\n", mine);
     }
 
     // nullopt: the end, or silence for too long.
-    std::optional<std::string> next(line_reader& lines) const {
+    std::optional<std::string> next(line_reader& in) const {
         try {
-            return weft::with_timeout(idle_, [&] { return lines.next(); });
+            return weft::with_timeout(idle_, [&] { return std::optional<std::string>(in.read_line()); });
         } catch (const weft::timed_out&) {
             return std::nullopt;
         }
@@ -163,11 +140,11 @@ public:
 
     void send(const std::string& line) { socket_.write_all(line + "\n"); }
 
-    std::string read_line() { return lines_.next().value_or("(the end)"); }
+    std::string read_line() { return std::string(in_.read_line().value_or("(the end)")); }
 
 private:
     tcp_stream socket_;
-    line_reader lines_{socket_};
+    line_reader in_{socket_};
 };
 
 }  // namespace

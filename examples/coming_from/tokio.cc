@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/io.h>
 #include <weft/net/tcp.h>
 #include <weft/weft.h>
 
@@ -55,38 +56,13 @@ void store(const weft::recv_chan<request>& inbox) {
     }
 }
 
-// Lines of a stream, without their ends.
-class line_reader {
-public:
-    explicit line_reader(tcp_stream& from) : from_(from) {}
-
-    // Waits for a line; nullopt at the end of the stream. If it is interrupted, nothing is lost.
-    std::optional<std::string> next() {
-        for (;;) {
-            if (const std::size_t end = input_.find('\n'); end != std::string::npos) {
-                std::string line = input_.substr(0, end);
-                input_.erase(0, end + 1);
-                return line;
-            }
-            char text[1024];
-            const std::size_t n = from_.read_some(text);
-            if (n == 0) return std::nullopt;
-            input_.append(text, n);
-        }
-    }
-
-private:
-    tcp_stream& from_;
-    std::string input_;
-};
-
 void serve(tcp_stream& socket, const weft::send_chan<request>& store, std::chrono::milliseconds idle) {
-    line_reader lines(socket);
+    weft::io::buffered_reader in(socket);
     try {
-        while (const auto line = weft::with_timeout(idle, [&] { return lines.next(); })) {
+        while (const auto line = weft::with_timeout(idle, [&] { return in.read_line(); })) {
             weft::promise<std::string> answer;
             weft::future<std::string> result = answer.get_future();
-            store.send({*line, std::move(answer)});
+            store.send({std::string(*line), std::move(answer)});
             socket.write_all(result.get() + "\n");
         }
     } catch (const weft::timed_out&) {
@@ -163,12 +139,12 @@ public:
 
     std::string ask(const std::string& command) {
         if (!command.empty()) socket_.write_all(command + "\n");
-        return lines_.next().value_or("(the end)");
+        return std::string(in_.read_line().value_or("(the end)"));
     }
 
 private:
     tcp_stream socket_;
-    line_reader lines_{socket_};
+    weft::io::buffered_reader<tcp_stream> in_{socket_};
 };
 
 }  // namespace
