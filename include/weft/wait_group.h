@@ -9,12 +9,13 @@
 // zero.
 //
 // Any thread may call every member. Fatal: a negative count, and destroying a group before its
-// count is zero. wait() is not a cancellation point. In a plain thread go() uses the default
-// runtime.
+// count is zero. wait() is a join, not a cancellation point; wait_for() and wait_until() are. In a
+// plain thread go() uses the default runtime.
 //
 // See: docs/wait_group.md, test/model/wait_group_model.cc
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -25,6 +26,7 @@
 #include <weft/detail/locals.h>
 #include <weft/detail/require.h>
 #include <weft/detail/source_location.h>
+#include <weft/detail/time_point.h>
 #include <weft/go.h>
 
 namespace weft {
@@ -52,6 +54,19 @@ public:
             rethrow_first();  // pairs with keep()
     }
 
+    /// As wait(), but returns false if timeout passes first; the tasks then go on. A cancellation
+    /// point: throws weft::cancelled or weft::timed_out. Does not wait if timeout is zero or less.
+    template <typename Rep, typename Period>
+    [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> timeout) {
+        return wait_until_ns(timeout > timeout.zero() ? detail::deadline_after(timeout) : 0);
+    }
+
+    /// The same with a deadline.
+    template <typename Clock, typename Duration>
+    [[nodiscard]] bool wait_until(std::chrono::time_point<Clock, Duration> when) {
+        return wait_until_ns(detail::deadline_at(when));
+    }
+
     /// Starts f as a green thread that counts as one task. Throws as weft::go, with the count
     /// unchanged.
     template <typename F>
@@ -65,6 +80,16 @@ public:
     }
 
 private:
+    bool wait_until_ns(int64_t deadline_ns) {
+        using detail::wait_result;
+        const wait_result result = count_.wait_cancellable(detail::wait_reason::wait_group_wait, deadline_ns);
+        if (result == wait_result::timed_out) return false;
+        if (result != wait_result::served) detail::throw_interrupted(result);
+        if (failed_lock_.word().load(detail::acquire) != 0) [[unlikely]]
+            rethrow_first();  // pairs with keep()
+        return true;
+    }
+
     template <typename F>
     void spawn(const spawn_options* options, F&& f, source_location where) {
         count_.increment();

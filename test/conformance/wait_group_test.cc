@@ -263,5 +263,62 @@ TEST_P(WaitGroup, PlainThreadsAddAndFinishWork) {
     }
 }
 
+TEST_P(WaitGroup, AWaitWithATimeLimitSaysWhetherAllHaveFinished) {
+    rt().run([] {
+        wait_group all;
+        EXPECT_TRUE(all.wait_for(0s)) << "no task";
+        event proceed;
+        all.go([&] { proceed.wait(); });
+        EXPECT_FALSE(all.wait_for(0s));
+        EXPECT_FALSE(all.wait_for(-1s));
+        EXPECT_FALSE(all.wait_for(1ms));
+        EXPECT_FALSE(all.wait_until(std::chrono::steady_clock::now() + 1ms));
+        EXPECT_FALSE(all.wait_until(std::chrono::system_clock::now() - 1h));
+        proceed.set();
+        EXPECT_TRUE(all.wait_for(1h));
+        EXPECT_TRUE(all.wait_until(std::chrono::steady_clock::now() + 1h));
+    });
+}
+
+TEST_P(WaitGroup, AWaitWithATimeLimitRethrowsWhatATaskHasThrown) {
+    rt().run([] {
+        wait_group all;
+        all.go([] { throw std::runtime_error("broken"); });
+        EXPECT_THROW(static_cast<void>(all.wait_for(1h)), std::runtime_error);
+        EXPECT_TRUE(all.wait_for(1h)) << "only once";
+    });
+}
+
+TEST_P(WaitGroup, AWaitWithATimeLimitIsACancellationPoint) {
+    rt().run([] {
+        wait_group all;
+        event proceed;
+        all.go([&] { proceed.wait(); });
+        EXPECT_THROW(with_timeout(1ms, [&] { static_cast<void>(all.wait_for(1h)); }), timed_out);
+        EXPECT_THROW(scope([&](task_scope& s) {
+                         s.cancel();
+                         static_cast<void>(all.wait_for(1h));
+                         return 0;
+                     }),
+                     cancelled);
+        proceed.set();
+        all.wait();
+    });
+}
+
+// The group may be destroyed as soon as the wait returns, also if the time limit passes at that
+// moment.
+TEST_P(WaitGroup, MayBeDestroyedAfterAWaitWithATimeLimit) {
+    rt().run([] {
+        for (int round = 0; round < scaled(500); ++round) {
+            const auto all = std::make_unique<wait_group>();
+            all->go([round] {
+                if (round % 2 == 0) weft::sleep_for(std::chrono::microseconds(round % 60));
+            });
+            if (!all->wait_for(std::chrono::microseconds(30))) all->wait();
+        }
+    });
+}
+
 }  // namespace
 }  // namespace weft::test
