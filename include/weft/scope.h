@@ -31,6 +31,7 @@
 #include <weft/detail/source_location.h>
 #include <weft/future.h>
 #include <weft/go.h>
+#include <weft/semaphore.h>
 
 namespace weft {
 
@@ -56,26 +57,20 @@ public:
     /// exception of f goes only to the future; it does not cancel the others.
     template <typename F>
     [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
-        using result = std::invoke_result_t<std::decay_t<F>&>;
-        auto state = std::make_shared<detail::future_state<result>>(&context_);
-        running_.increment();
-        try {
-            detail::spawn(
-                nullptr, nullptr,
-                [this, state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
-                    state->fulfil(*body);
-                    body.reset();
-                    state->complete();
-                    state.reset();
-                    running_.decrement();
-                },
-                where);
-        } catch (...) {
-            running_.decrement();
-            throw;
-        }
-        return detail::future_access::make<result>(std::move(state));
+        return spawn_async(nullptr, std::forward<F>(f), where);
     }
+
+    template <typename F>
+    [[nodiscard]] auto async(const spawn_options& options, F&& f, source_location where = source_location::current()) {
+        return spawn_async(&options, std::forward<F>(f), where);
+    }
+
+    /// At most n of the green threads started by later calls of go() and async() run at a time:
+    /// these wait until one of them has ended. The wait is a cancellation point; nothing is started
+    /// then. Throws std::invalid_argument if n is not positive, std::logic_error if there is a
+    /// limit already, std::bad_alloc. Call it before other threads use the scope. A green thread
+    /// under the limit that starts another one may wait for ever for itself.
+    void limit(std::ptrdiff_t n);
 
     /// Cancels everything in this scope, including its function. The scope then ends as if all had
     /// returned. Any thread.
@@ -99,30 +94,73 @@ private:
 
     ~task_scope() = default;
 
+    // Counts a green thread that is started, and waits for its place under the limit.
+    class start {
+    public:
+        explicit start(task_scope& s) : scope_(&s) {
+            if (s.places_) s.places_->acquire();
+            s.running_.increment();
+        }
+
+        start(const start&) = delete;
+        start& operator=(const start&) = delete;
+
+        ~start() {
+            if (scope_ != nullptr) scope_->ended();
+        }
+
+        // The green thread will call ended().
+        void done() noexcept { scope_ = nullptr; }
+
+    private:
+        task_scope* scope_;
+    };
+
+    // A green thread has ended. The scope may be gone when this returns.
+    void ended() noexcept {
+        if (places_) places_->release();
+        running_.decrement();
+    }
+
     template <typename F>
     void spawn(const spawn_options* options, F&& f, source_location where) {
-        running_.increment();
-        try {
-            detail::spawn(
-                nullptr, options,
-                [this, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
-                    {
-                        detail::cancel_context mine(&context_, detail::never);
-                        const detail::ambient_scope ambient(&mine);
-                        try {
-                            (*body)();
-                        } catch (...) {
-                            keep(std::current_exception());
-                        }
-                        body.reset();
+        start counted(*this);
+        detail::spawn(
+            nullptr, options,
+            [this, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
+                {
+                    detail::cancel_context mine(&context_, detail::never);
+                    const detail::ambient_scope ambient(&mine);
+                    try {
+                        (*body)();
+                    } catch (...) {
+                        keep(std::current_exception());
                     }
-                    running_.decrement();
-                },
-                where);
-        } catch (...) {
-            running_.decrement();
-            throw;
-        }
+                    body.reset();
+                }
+                ended();
+            },
+            where);
+        counted.done();
+    }
+
+    template <typename F>
+    auto spawn_async(const spawn_options* options, F&& f, source_location where) {
+        using result = std::invoke_result_t<std::decay_t<F>&>;
+        auto state = std::make_shared<detail::future_state<result>>(&context_);
+        start counted(*this);
+        detail::spawn(
+            nullptr, options,
+            [this, state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
+                state->fulfil(*body);
+                body.reset();
+                state->complete();
+                state.reset();
+                ended();
+            },
+            where);
+        counted.done();
+        return detail::future_access::make<result>(std::move(state));
     }
 
     // Records an exception that has left a part of the scope.
@@ -138,6 +176,7 @@ private:
 
     detail::cancel_context context_;
     detail::count_word running_;
+    std::optional<counting_semaphore<>> places_;  // under the limit, if there is one
     detail::spin_lock failed_lock_;
     // Guarded by failed_lock_.
     std::exception_ptr first_;

@@ -64,7 +64,7 @@ public:
 
     /// Waits for the next signal and returns its number; nullopt if the subscription has ended. A
     /// cancellation point.
-    [[nodiscard]] std::optional<int> recv() const { return channel_.recv(); }
+    std::optional<int> recv() const { return channel_.recv(); }
 
     [[nodiscard]] recv_result<int> try_recv() const { return channel_.try_recv(); }
 

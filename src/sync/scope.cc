@@ -1,4 +1,7 @@
 // scope.cc: the untyped part of weft::scope and of the ambient context's readers.
+#include <algorithm>
+#include <stdexcept>
+
 #include <weft/scope.h>
 
 #include "sched/switch.h"
@@ -21,6 +24,12 @@ bool is_interruption(const std::exception_ptr& e) noexcept {
 }
 
 }  // namespace
+
+void task_scope::limit(std::ptrdiff_t n) {
+    if (n <= 0) throw std::invalid_argument("weft: task_scope::limit: the limit must be positive");
+    if (places_) throw std::logic_error("weft: task_scope::limit: the scope has a limit already");
+    places_.emplace(std::min(n, (counting_semaphore<>::max)()));
+}
 
 void task_scope::cancel() noexcept {
     failed_lock_.lock();
