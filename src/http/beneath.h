@@ -24,8 +24,9 @@ namespace weft::http::detail {
 // A descriptor for the other calls. Blocks the caller's thread: for the start of a program.
 [[nodiscard]] int open_folder(const std::string& path) noexcept;
 
-// relative: without a slash at its begin; "" is the folder. A path or a symbolic link that leads out
-// of the folder is -EXDEV, as is an absolute link. Without follows_links a symbolic link is -ELOOP.
+// relative: without a slash at its begin; "" is the folder. A path or a symbolic link that leads
+// out of the folder is -EXDEV, as is an absolute link. Without follows_links a symbolic link is
+// -ELOOP.
 [[nodiscard]] int open_beneath(int folder, const std::string& relative, bool follows_links);
 
 // open_beneath() without openat2. folder: not of O_PATH on systems other than Linux. The caller's

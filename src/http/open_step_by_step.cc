@@ -1,8 +1,9 @@
 // open_step_by_step.cc: the way without openat2. See beneath.h.
 //
-// Each folder is opened from the one before it, without following links; a link is read, and what it
-// says takes the place of its name in the path. All folders on the way stay open, so ".." goes back
-// to where the walk came from, whoever moves folders in the meantime, and cannot leave the first one.
+// Each folder is opened from the one before it, without following links. A link is read, and its
+// text takes the place of its name in the path. All folders on the way stay open, so ".." goes back
+// to the folder from which the walk came, even if folders are moved meanwhile, and cannot leave the
+// first one.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -59,7 +60,7 @@ private:
     std::vector<int> below_;
 };
 
-// What a symbolic link says; nullopt if name is none.
+// What a symbolic link says; nullopt if name is something else.
 std::optional<std::string> link_at(int folder, const std::string& name) {
     std::array<char, 4096> text;  // the longest path of Linux
     const ssize_t n = ::readlinkat(folder, name.c_str(), text.data(), text.size());
@@ -67,7 +68,7 @@ std::optional<std::string> link_at(int folder, const std::string& name) {
     return std::string(text.data(), static_cast<std::size_t>(n));
 }
 
-// Removes the first name from path, and slashes before it. Empty: there is none.
+// Removes the first name from path, and slashes before it. Empty: path has no name.
 std::string take_name(std::string& path) {
     const std::size_t begin = path.find_first_not_of('/');
     if (begin == std::string::npos) return {};
@@ -101,7 +102,8 @@ int open_step_by_step(int folder, std::string path, bool follows_links) {
         }
         const int error = errno;
         if (error == ENOENT) return -error;
-        const std::optional<std::string> link = link_at(folders.last(), name);  // systems differ in the error for a link
+        const std::optional<std::string> link =
+            link_at(folders.last(), name);  // systems differ in the error for a link
         if (!link) return -error;
         if (!follows_links || ++links > links_max) return -ELOOP;
         if (link->starts_with('/')) return -EXDEV;

@@ -76,7 +76,8 @@ void leak_groups::move_to(leak_report_maker::content& c) {
 
 namespace {
 
-// In memory, or in the folder for temporary files, where there is no memfd_create (Linux before 3.17).
+// In memory, or in the folder for temporary files, where there is no memfd_create (Linux before
+// 3.17).
 int open_without_name() {
     const int fd = ::memfd_create("weft-leaks", MFD_CLOEXEC);
     return fd >= 0 ? fd : ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

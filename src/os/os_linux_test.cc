@@ -191,7 +191,8 @@ TEST(OsThread, TheKernelsMapHasTheSameBounds) {
         ASSERT_TRUE(stack_bounds_by_map(low_in_map, size_in_map));
         const auto end = reinterpret_cast<uintptr_t>(low) + size;
         const auto end_in_map = reinterpret_cast<uintptr_t>(low_in_map) + size_in_map;
-        // The mapping also has the arguments of the program, or what the C library keeps for the thread.
+        // The mapping also has the arguments of the program, or what the C library keeps for the
+        // thread.
         EXPECT_GE(end_in_map, end);
         EXPECT_LT(end_in_map, end + (std::size_t{1} << 20));
         if (is_first) {

@@ -1,8 +1,8 @@
 // stack_bounds_linux.h: where the calling thread's stack is, from the kernel's map of the process.
 //
-// For systems that refuse sched_getaffinity: pthread_getattr_np of the C library then fails, although
-// it needs the answer only for the thread's CPUs. Rejected: always this way, because the map of a
-// large process has many thousand lines.
+// For systems that refuse sched_getaffinity: pthread_getattr_np of the C library then fails,
+// although it needs the answer only for the thread's CPUs. Rejected: always this way, because the
+// map of a large process has many thousand lines.
 //
 // Threads: any thread.
 #pragma once

@@ -1,4 +1,7 @@
-// beneath_test.cc: the way without openat2 opens what the kernel opens, and refuses what it refuses.
+// beneath_test.cc: the way without openat2 opens what the kernel opens, and refuses what it
+// refuses.
+
+#include "http/beneath.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +16,6 @@
 #include <weft/fs.h>
 #include <weft/weft.h>
 
-#include "http/beneath.h"
 #include "support/random.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
@@ -35,7 +37,7 @@ struct found {
             error = -fd;
             return;
         }
-        struct stat s {};
+        struct stat s{};
         EXPECT_EQ(::fstat(fd, &s), 0);
         device = s.st_dev;
         inode = s.st_ino;
@@ -82,7 +84,8 @@ TEST_F(Beneath, LinksAreFollowedIfTheyStayInTheFolder) {
     link("to_file", "to_link");
     const found file = open("sub/deep/file");
     EXPECT_EQ(file.error, 0);
-    for (const char* path : {"to_file", "to_sub/deep/file", "sub/deep/up/file", "to_deep/file", "to_link", "to_deep/up/up/up/file"}) {
+    for (const char* path :
+         {"to_file", "to_sub/deep/file", "sub/deep/up/file", "to_deep/file", "to_link", "to_deep/up/up/up/file"}) {
         EXPECT_EQ(open(path), file) << path;
         EXPECT_EQ(open(path, false).error, ELOOP) << path;
     }
@@ -99,7 +102,8 @@ TEST_F(Beneath, NothingOutsideIsOpened) {
     link(root_, "absolute_root");
     link("../..", "sub/far");
     link("sub/../../root/sub", "out_and_back");
-    for (const char* path : {"out", "up/secret", "up", "absolute", "absolute_root/sub", "sub/far/secret", "out_and_back"})
+    for (const char* path :
+         {"out", "up/secret", "up", "absolute", "absolute_root/sub", "sub/far/secret", "out_and_back"})
         EXPECT_EQ(open(path).error, EXDEV) << path;
     link("circle", "circle");
     link("second", "first");

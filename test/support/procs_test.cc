@@ -71,8 +71,8 @@ void procs_test::expect_nothing_running() {
     EXPECT_EQ(s.spawned, s.finished);
 }
 
-// With RUN_STACK_POLICY=growing, and without guard regions, each stack is two mappings, and slabs may
-// remain for some seconds.
+// With RUN_STACK_POLICY=growing, and without guard regions, each stack is two mappings, and slabs
+// may remain for some seconds.
 static bool stacks_are_mappings() {
     const char* policy = std::getenv("RUN_STACK_POLICY");  // NOLINT(concurrency-mt-unsafe): nobody writes it
     return (policy != nullptr && std::strcmp(policy, "growing") == 0) || !guard_regions_work();
