@@ -26,7 +26,7 @@ using signals::subscription;
 class NotifyDeath : public DeathTest {};
 
 void look_at_green_threads_only() {
-    if (!weft::detail::os::can_ask)
+    if (!weft::detail::os::can_ask || emulated)
         setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
 }
 
