@@ -129,7 +129,10 @@ def lists(build):
         defined[library] = {name: kind for kind, name in nm(objects_of(build, library), "--defined-only", "--extern-only")}
     used = {}
     for user in USERS:
-        used[user] = {name for _, name in nm(objects_of(build, user), "--undefined-only")}
+        objects = objects_of(build, user)
+        if not objects:
+            sys.exit(f"exports: {build} has no object of {user}: build the targets weft_instrument and weft_components first")
+        used[user] = {name for _, name in nm(objects, "--undefined-only")}
     made = {}
     for library, kinds in defined.items():
         # Weak symbols are inline functions and the like, which each user has too. Classes are an
