@@ -1,6 +1,12 @@
 """The files of src/ for a platform, by the rule of cmake/weft_sources.cmake."""
 
-SYSTEMS = ["linux", "darwin", "windows"]
+# The endings of files for each system: its own name, and those of groups of systems.
+SYSTEMS = {
+    "linux": ["linux", "posix"],
+    "darwin": ["darwin", "bsd", "posix"],
+    "freebsd": ["freebsd", "bsd", "posix"],
+    "windows": ["windows"],
+}
 PROCESSORS = ["x86_64", "aarch64", "riscv64"]
 COMPONENTS = ["instrument", "tls", "http", "http_client", "observe", "sim"]
 
@@ -13,7 +19,7 @@ def _split(path):
             processor = name
             stem = stem[:-len(name) - 1]
     system = ""
-    for name in SYSTEMS:
+    for name in ["linux", "darwin", "freebsd", "windows", "bsd", "posix"]:
         if stem.endswith("_" + name):
             system = name
             stem = stem[:-len(name) - 1]
@@ -27,7 +33,7 @@ def weft_sources(files, system, processor):
         if path.endswith("_test.cc") or path.split("/")[1] in COMPONENTS:
             continue
         stem, its_system, its_processor = _split(path)
-        if its_system not in ["", system] or its_processor not in ["", processor]:
+        if its_system not in [""] + SYSTEMS[system] or its_processor not in ["", processor]:
             continue
         kept.append(path)
         if its_system:
