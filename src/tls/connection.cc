@@ -276,6 +276,9 @@ std::size_t connection::write(std::span<const net::const_buffer> from, std::size
         while (done < until && !ec) done += encrypt(all.next(until - done), ec);
         if (ec) break;
     }
+    // What was encrypted counts as written. A caller that writes piece by piece learns of an error
+    // by its next call, and must not repeat this one.
+    if (done != 0 && at_most == engine::record_max) ec.clear();
     return done;
 }
 

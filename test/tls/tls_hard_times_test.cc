@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -16,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/io.h>
 #include <weft/net/tcp.h>
 #include <weft/tls/stream.h>
 #include <weft/weft.h>
@@ -72,6 +74,53 @@ void make_buffers_small(const stream& s) {
 }
 
 // ---- Peers that are slow, or silent.
+
+// A piece that was encrypted counts as written, although it could not be sent in time: a caller
+// that writes piece by piece, as a buffered_writer does, must not send it again.
+TEST_P(TlsHardTimes, WhatAnInterruptedWriterHoldsIsSentOnce) {
+    rt().run([&] {
+        for (const bool throws : {true, false}) {
+            tls_pair p = connected_pair(trusting_, serving_);
+            make_buffers_small(p.client);
+            make_buffers_small(p.server);
+            std::string sent;
+            for (uint32_t i = 0; sent.size() < (std::size_t{1} << 20); ++i) sent += std::to_string(i) + "\n";
+            event proceed;
+            std::string got;
+            wait_group far;
+            far.go([&] {
+                proceed.wait();
+                got = io::buffered_reader(p.server).read_rest();
+            });
+            int timeouts = 0;
+            io::buffered_writer out(p.client, 4096);
+            const auto flush = [&](std::error_code& ec) {
+                with_timeout(2ms, [&] {
+                    if (!throws) return out.flush(ec);
+                    out.flush();
+                });
+            };
+            for (std::size_t at = 0; at < sent.size();) {
+                std::error_code ec;
+                const std::size_t room = std::min({sent.size() - at, 4096 - out.pending(), std::size_t{1000}});
+                at += out.write_all(const_buffer(sent.data() + at, room), ec);
+                try {
+                    flush(ec);
+                } catch (const timed_out&) {
+                    ec = weft::errc::timed_out;
+                }
+                if (ec && ++timeouts == 3) proceed.set();
+            }
+            proceed.set();
+            out.flush();
+            p.client.shutdown_send();
+            far.wait();
+            EXPECT_GE(timeouts, 3);
+            EXPECT_EQ(got.size(), sent.size());
+            EXPECT_TRUE(got == sent);
+        }
+    });
+}
 
 // Some clients are silent from the beginning, or send a handshake one byte at a time. Others are
 // silent, or send one byte at a time, after their handshake. The server cuts each at the deadline,
