@@ -9,7 +9,9 @@
 // needs the disk, the call is made by weft::blocking and delays no other green thread.
 //
 // If openat2 is missing (another system, Linux before 5.6, or a sandbox without it), one folder
-// after the other is opened, with the same results.
+// after the other is opened, with the same results. There are two differences: each level of the
+// path needs a descriptor; and protected_symlinks, nosymfollow and the magic links of /proc have no
+// effect, because the text of links is read.
 //
 // These functions return a descriptor, or the negated errno: after a call that may change threads,
 // errno is that of another thread. Opening a FIFO or a terminal does not block.

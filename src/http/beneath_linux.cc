@@ -15,6 +15,8 @@ namespace weft::http::detail {
 
 namespace {
 
+constexpr int attempts = 8;
+
 int open_by_kernel(int folder, const char* path, uint64_t more) {
     open_how how{};
     how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -34,8 +36,11 @@ int open_beneath(int folder, const std::string& relative, bool follows_links) {
     const char* const path = relative.empty() ? "." : relative.c_str();
     const uint64_t links = follows_links ? 0 : RESOLVE_NO_SYMLINKS;
     int fd = open_by_kernel(folder, path, links | RESOLVE_CACHED);
-    if (fd == -EAGAIN || fd == -EINVAL) fd = weft::blocking([&] { return open_by_kernel(folder, path, links); });
-    if (fd == -ENOSYS || fd == -EPERM) fd = weft::blocking([&] { return open_step_by_step(folder, relative, follows_links); });
+    // A path with ".." fails with EAGAIN while any process renames anything.
+    for (int attempt = 0; attempt < attempts && (fd == -EAGAIN || fd == -EINVAL); ++attempt)
+        fd = weft::blocking([&] { return open_by_kernel(folder, path, links); });
+    if (fd == -ENOSYS || fd == -EPERM || fd == -EAGAIN)
+        fd = weft::blocking([&] { return open_step_by_step(folder, relative, follows_links); });
     return fd;
 }
 

@@ -20,9 +20,16 @@ namespace weft::http::detail {
 
 namespace {
 
-constexpr int links_max = 40;  // as Linux
+// As Linux.
+constexpr int links_max = 40;
+constexpr std::size_t path_max = 4096;
 
+// To go through a folder needs the permission to search it, not to read it.
+#if defined(O_PATH)
+constexpr int for_folders = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+#else
 constexpr int for_folders = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+#endif
 constexpr int for_files = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
 
 class open_folders {
@@ -60,9 +67,17 @@ private:
     std::vector<int> below_;
 };
 
+// Returns 0 or errno's value.
+int refuses_search(int folder) noexcept {
+    const int fd = ::openat(folder, ".", for_folders);
+    if (fd < 0) return errno;
+    ::close(fd);
+    return 0;
+}
+
 // What a symbolic link says; nullopt if name is something else.
 std::optional<std::string> link_at(int folder, const std::string& name) {
-    std::array<char, 4096> text;  // the longest path of Linux
+    std::array<char, path_max> text;
     const ssize_t n = ::readlinkat(folder, name.c_str(), text.data(), text.size());
     if (n <= 0 || static_cast<std::size_t>(n) == text.size()) return std::nullopt;
     return std::string(text.data(), static_cast<std::size_t>(n));
@@ -81,16 +96,17 @@ std::string take_name(std::string& path) {
 }  // namespace
 
 int open_step_by_step(int folder, std::string path, bool follows_links) {
+    if (path.size() >= path_max) return -ENAMETOOLONG;
     open_folders folders(folder);
     for (int links = 0;;) {
         const std::string name = take_name(path);
         if (name.empty()) {
-            const int fd = ::openat(folders.last(), ".", for_folders);
+            const int fd = ::openat(folders.last(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             return fd < 0 ? -errno : fd;
         }
-        if (name == ".") continue;
-        if (name == "..") {
-            if (!folders.leave()) return -EXDEV;
+        if (name == "." || name == "..") {
+            if (const int error = refuses_search(folders.last())) return -error;
+            if (name == ".." && !folders.leave()) return -EXDEV;
             continue;
         }
         const bool is_last = path.empty();

@@ -35,7 +35,11 @@ std::string_view request::param(std::string_view name) const {
                                 std::string(name) + "}");
 }
 
-std::size_t request::read_some(net::mutable_buffer b, std::error_code& ec) { return exchange_.read_body(b, ec); }
+std::size_t request::read_some(net::mutable_buffer b, std::error_code& ec) {
+    const std::size_t n = exchange_.read_body(b, ec);
+    if (n != 0) ec.clear();  // what came before the error comes first; the error comes with the next call
+    return n;
+}
 
 std::size_t request::read_some(net::mutable_buffer b) {
     std::error_code ec;

@@ -80,6 +80,20 @@ unsigned reply::version() const noexcept { return state_->current().version; }
 
 std::size_t reply::read_some(net::mutable_buffer b) { return state_->read_some(b); }
 
+std::size_t reply::read_some(net::mutable_buffer b, std::error_code& ec) {
+    ec.clear();
+    try {
+        return read_some(b);
+    } catch (const std::system_error& e) {
+        ec = e.code();
+    } catch (const cancelled&) {
+        ec = make_error_code(weft::errc::cancelled);
+    } catch (const timed_out&) {
+        ec = make_error_code(weft::errc::timed_out);
+    }
+    return 0;
+}
+
 const std::string& reply::body() { return state_->body(); }
 
 const std::string& reply::text() const noexcept { return state_->text(); }

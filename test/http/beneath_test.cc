@@ -5,10 +5,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -151,6 +153,30 @@ TEST_F(Beneath, BothWaysAgreeInRandomTrees) {
         for (int more = dice.below(4); more != 0; --more) path += "/" + pick({"a", "b", "c", "d"});
         open(path, !dice.one_in(4));
     }
+}
+
+// A folder on the way must be searchable; it need not be readable. Without privileges: root may do
+// all.
+TEST_F(Beneath, FoldersOnTheWayNeedOnlyBeSearchable) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    fs::mkdir(root_ + "/search");
+    fs::write_file(root_ + "/search/file", "text");
+    fs::mkdir(root_ + "/read");
+    fs::mkdir(root_ + "/open");
+    link("search/file", "link");
+    ASSERT_EQ(::chmod((root_ + "/search").c_str(), 0711), 0);
+    ASSERT_EQ(::chmod((root_ + "/read").c_str(), 0744), 0);
+    std::thread([&] {
+        // Of this thread alone: the C library would change all.
+        ASSERT_EQ(::syscall(SYS_setresuid, -1, 65534, -1), 0);
+        EXPECT_EQ(open("search/file").error, 0);
+        EXPECT_EQ(open("link").error, 0);
+        EXPECT_EQ(open("search").error, EACCES);
+        EXPECT_EQ(open("read").error, 0);
+        EXPECT_EQ(open("read/../open").error, EACCES);
+        EXPECT_EQ(open("read/./../open").error, EACCES);
+        EXPECT_EQ(open("search/../open").error, 0);
+    }).join();
 }
 
 }  // namespace

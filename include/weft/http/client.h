@@ -159,6 +159,7 @@ public:
     /// The server is made to wait while the program does not read. Throws std::system_error with a
     /// client_errc; weft::cancelled, weft::timed_out: the connection is then closed.
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
+    [[nodiscard]] std::size_t read_some(net::mutable_buffer b, std::error_code& ec);
 
     /// Reads the rest of the body, and keeps it for later calls. Throws as read_some(), and
     /// client_errc::body_too_large.
