@@ -27,6 +27,7 @@
 
 #include <weft/cancel.h>
 #include <weft/detail/count_word.h>
+#include <weft/detail/locals.h>
 #include <weft/detail/require.h>
 #include <weft/detail/source_location.h>
 #include <weft/future.h>
@@ -94,31 +95,42 @@ private:
 
     ~task_scope() = default;
 
-    // Counts a green thread that is started, and waits for its place under the limit.
+    // While a green thread is started: counts it as running, and waits for its place if there is a
+    // limit. Counts first, because the scope must not end while a thread waits for a place.
     class start {
     public:
-        explicit start(task_scope& s) : scope_(&s) {
-            if (s.places_) s.places_->acquire();
+        explicit start(task_scope& s) : scope_(&s), limited_(s.places_.has_value()) {
             s.running_.increment();
+            if (!limited_) return;
+            try {
+                s.places_->acquire();
+            } catch (...) {
+                s.running_.decrement();
+                throw;
+            }
         }
 
         start(const start&) = delete;
         start& operator=(const start&) = delete;
 
         ~start() {
-            if (scope_ != nullptr) scope_->ended();
+            if (scope_ != nullptr) scope_->ended(limited_);
         }
+
+        // For ended(). A green thread that was started before the limit was set has no place.
+        [[nodiscard]] bool limited() const noexcept { return limited_; }
 
         // The green thread will call ended().
         void done() noexcept { scope_ = nullptr; }
 
     private:
         task_scope* scope_;
+        bool limited_;
     };
 
     // A green thread has ended. The scope may be gone when this returns.
-    void ended() noexcept {
-        if (places_) places_->release();
+    void ended(bool limited) noexcept {
+        if (limited) places_->release();
         running_.decrement();
     }
 
@@ -127,7 +139,7 @@ private:
         start counted(*this);
         detail::spawn(
             nullptr, options,
-            [this, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
+            [this, limited = counted.limited(), body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
                 {
                     detail::cancel_context mine(&context_, detail::never);
                     const detail::ambient_scope ambient(&mine);
@@ -137,8 +149,9 @@ private:
                         keep(std::current_exception());
                     }
                     body.reset();
+                    detail::end_locals();
                 }
-                ended();
+                ended(limited);
             },
             where);
         counted.done();
@@ -151,12 +164,14 @@ private:
         start counted(*this);
         detail::spawn(
             nullptr, options,
-            [this, state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
+            [this, limited = counted.limited(), state,
+             body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
                 state->fulfil(*body);
                 body.reset();
+                detail::end_locals();
                 state->complete();
                 state.reset();
-                ended();
+                ended(limited);
             },
             where);
         counted.done();

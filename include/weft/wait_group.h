@@ -4,9 +4,9 @@
 // is zero. The member go(f) starts f as a green thread and calls add() and done() for it. The first
 // exception that leaves such an f is rethrown by wait().
 //
-// The group may be destroyed as soon as every wait() has returned. Count, waiting bit and the lock
-// of the waiters' queue share one word; done() accesses nothing after the store that sets it to
-// zero.
+// The group may be destroyed as soon as every wait, with a time limit or without, has returned.
+// Count, waiting bit and the lock of the waiters' queue share one word; done() accesses nothing
+// after the store that sets it to zero.
 //
 // Any thread may call every member. Fatal: a negative count, and destroying a group before its
 // count is zero. wait() is a join, not a cancellation point; wait_for() and wait_until() are. In a

@@ -119,5 +119,46 @@ TEST_P(ScopeLimit, FuturesOfAScopeMayHaveOptions) {
     });
 }
 
+TEST_P(ScopeLimit, GreenThreadsStartedBeforeDoNotRaiseIt) {
+    rt().run([] {
+        crowd all;
+        scope([&](task_scope& s) {
+            for (int i = 0; i < 5; ++i) s.go([] { weft::sleep_for(1ms); });
+            s.limit(2);
+            for (int i = 0; i < 30; ++i) s.go([&] { all.visit(); });
+        });
+        EXPECT_LE(all.most(), 2);
+        scope([](task_scope& s) {
+            s.go([] { weft::sleep_for(100us); });
+            s.limit(PTRDIFF_MAX);
+        });
+    });
+}
+
+// The scope waits for a thread that waits for a place, as it waits for what that thread will start.
+TEST_P(ScopeLimit, AScopeDoesNotEndWhileAThreadWaitsForAPlace) {
+    rt().run([] {
+        for (int round = 0; round < scaled(100); ++round) {
+            std::atomic<int> ran = 0;
+            std::atomic<int> asking = 0;
+            wait_group outside;
+            scope([&](task_scope& s) {
+                s.limit(1);
+                s.go([] { weft::sleep_for(200us); });
+                for (int i = 0; i < 3; ++i) {
+                    outside.go([&] {
+                        ++asking;
+                        s.go([&] { ++ran; });
+                    });
+                }
+                while (asking != 3) weft::yield();
+                for (int i = 0; i < 3; ++i) weft::yield();
+            });
+            outside.wait();
+            EXPECT_EQ(ran, 3);
+        }
+    });
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -174,5 +174,28 @@ TEST_P(Scope, AFailedStartEndsTheScopeInOrder) {
     EXPECT_EQ(ran, 1);
 }
 
+// As those of wait_group::go and async: what a local's destructor uses may be around the scope.
+TEST_P(Scope, LocalsOfItsGreenThreadsAreDestroyedBeforeItEnds) {
+    struct counts_its_end {
+        std::atomic<int>* ended = nullptr;
+
+        ~counts_its_end() {
+            if (ended == nullptr) return;
+            for (int i = 0; i < 3; ++i) weft::yield();
+            ++*ended;
+        }
+    };
+
+    static const local<counts_its_end> mine;
+    rt().run([] {
+        std::atomic<int> ended = 0;
+        scope([&](task_scope& s) {
+            s.go([&] { mine->ended = &ended; });
+            static_cast<void>(s.async([&] { mine->ended = &ended; }));
+        });
+        EXPECT_EQ(ended, 2);
+    });
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -1,7 +1,7 @@
 // locals.h: destroys a green thread's locals when it ends.
 //
-// Green threads that are joined (wait_group::go, async) destroy their values before the joining
-// thread learns of their end, like a joined OS thread. All others destroy them last. See
+// Green threads that are joined (wait_group::go, task_scope, async) destroy their values before the
+// joining thread learns of their end, like a joined OS thread. All others destroy them last. See
 // weft/local.h.
 //
 // Threads: the green thread itself, outside the runtime.
