@@ -254,5 +254,86 @@ TEST(BufferedReader, MovesWithWhatItHolds) {
     EXPECT_EQ(second.read_line(), "b");
 }
 
+// What a stream has given before an error is used first; the error comes with the next call.
+TEST(BufferedReader, BytesThatComeWithAnErrorCount) {
+    struct both {
+        std::size_t read_some(mutable_buffer b, std::error_code& ec) {
+            ec = std::make_error_code(std::errc::io_error);
+            if (calls++ != 0) return 0;
+            std::memcpy(b.data(), "a\nb", 3);
+            return 3;
+        }
+
+        std::size_t read_some(mutable_buffer b) {
+            std::error_code ec;
+            return read_some(b, ec);
+        }
+
+        int calls = 0;
+    } from;
+
+    buffered_reader in(from);
+    std::error_code ec;
+    EXPECT_EQ(in.read_line(ec), "a");
+    EXPECT_FALSE(ec);
+    EXPECT_EQ(in.read_line(ec), std::nullopt);
+    EXPECT_EQ(ec, std::errc::io_error);
+    EXPECT_EQ(in.buffered(), "b");
+}
+
+TEST(BufferedReader, ADelimiterMayBeAViewIntoTheReader) {
+    scripted_source from("--boundary\nfirst part, longer than the memory of the reader--boundary", 5);
+    reader in(from, 16);
+    const std::optional<std::string_view> boundary = in.read_line();
+    ASSERT_EQ(boundary, "--boundary");
+    EXPECT_EQ(in.read_until(*boundary), "first part, longer than the memory of the reader");
+    EXPECT_FALSE(in.cut_off());
+}
+
+TEST(BufferedReader, APartOfADelimiterAtTheEndCountsForTheLimit) {
+    scripted_source from("0123\r\n\r");
+    reader in(from);
+    std::error_code ec;
+    EXPECT_EQ(in.read_until("\r\n\r\n", 4, ec), std::nullopt);
+    EXPECT_EQ(ec, std::errc::message_size);
+    EXPECT_EQ(in.read_until("\r\n\r\n", 7, ec), "0123\r\n\r");
+    scripted_source cut("abc\r");
+    reader of_cut(cut);
+    EXPECT_EQ(of_cut.read_line(), "abc\r") << "no end of a line";
+}
+
+TEST(BufferedReader, IsEmptyAfterItWasMovedFrom) {
+    scripted_source from("a\nb\n");
+    reader first(from);
+    EXPECT_EQ(first.read_line(), "a");
+    const reader second(std::move(first));
+    EXPECT_EQ(first.buffered(), "");  // NOLINT(bugprone-use-after-move): that is the test
+    EXPECT_EQ(first.read_line(), std::nullopt);
+    EXPECT_EQ(second.buffered(), "b\n");
+}
+
+TEST(BufferedReader, AStreamThatCountsWronglyIsReported) {
+    struct too_much {
+        std::size_t read_some(mutable_buffer b) { return b.size() + 1; }
+
+        std::size_t read_some(mutable_buffer b, std::error_code&) { return b.size() + 1; }
+    } from;
+
+    buffered_reader in(from);
+    EXPECT_THROW(static_cast<void>(in.read_line()), std::logic_error);
+    char b[100'000];
+    EXPECT_THROW(static_cast<void>(in.read_some(b)), std::logic_error);
+}
+
+TEST(BufferedReader, ALookAheadCostsFewCalls) {
+    scripted_source from(std::string(100'000, 'x'));
+    reader in(from, 4096);
+    for (int i = 0; i < 90'000; ++i) {
+        ASSERT_EQ(in.peek(4096).size(), 4096U);
+        ASSERT_EQ(in.skip(1), 1U);
+    }
+    EXPECT_LE(from.calls, 200);
+}
+
 }  // namespace
 }  // namespace weft::io

@@ -128,5 +128,17 @@ TEST(BufferedWriter, TheDestructorDoesNotFlushBecauseOfAnException) {
     }
 }
 
+TEST(BufferedWriter, ASinkThatTakesNothingIsReported) {
+    struct lazy {
+        std::size_t write_some(const_buffer) { return 0; }
+
+        std::size_t write_some(const_buffer, std::error_code&) { return 0; }
+    } to;
+
+    buffered_writer out(to);
+    out.write_all("a");
+    EXPECT_THROW(out.flush(), std::logic_error);
+}
+
 }  // namespace
 }  // namespace weft::io

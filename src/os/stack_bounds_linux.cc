@@ -10,6 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "os/os.h"
+
 namespace weft::detail::os {
 
 namespace {
@@ -22,7 +24,8 @@ struct close_file {
 uint64_t lowest_of_first_thread(uint64_t begin, uint64_t end, uint64_t end_of_mapping_below) noexcept {
     rlimit limit{};
     if (getrlimit(RLIMIT_STACK, &limit) != 0) return begin;
-    const uint64_t longest = std::min<uint64_t>(limit.rlim_cur, end);  // RLIM_INFINITY is larger than all
+    const uint64_t page = page_size();
+    const uint64_t longest = std::min<uint64_t>(limit.rlim_cur, end) / page * page;  // RLIM_INFINITY is larger
     return std::min(begin, std::max(end - longest, end_of_mapping_below));
 }
 
@@ -44,7 +47,10 @@ bool stack_bounds_by_map(const void*& low, std::size_t& size) noexcept {
             end_of_last = end;
             continue;
         }
-        if (std::strstr(line, "[stack]") != nullptr) begin = lowest_of_first_thread(begin, end, end_of_last);
+        line[std::strcspn(line, "\n")] = '\0';
+        const char* const path = std::strrchr(line, ' ');
+        if (path != nullptr && std::strcmp(path, " [stack]") == 0)
+            begin = lowest_of_first_thread(begin, end, end_of_last);
         low = reinterpret_cast<const void*>(begin);  // NOLINT(performance-no-int-to-ptr): the map has numbers
         size = end - begin;
         return true;

@@ -4,6 +4,9 @@
 // although it needs the answer only for the thread's CPUs. Rejected: always this way, because the
 // map of a large process has many thousand lines.
 //
+// A mapping may have more than the stack: what the C library keeps for the thread, and whatever is
+// next to a stack that has no guard, or that the program has made. Then the bounds are too wide.
+//
 // Threads: any thread.
 #pragma once
 

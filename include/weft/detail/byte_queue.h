@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <weft/detail/require.h>
 #include <weft/net/buffer.h>
@@ -25,6 +27,26 @@ public:
     // capacity: bytes of the memory that is taken at first.
     explicit byte_queue(std::size_t capacity) noexcept : wanted_(capacity) {}
 
+    // Leaves other empty.
+    byte_queue(byte_queue&& other) noexcept
+        : wanted_(other.wanted_),
+          capacity_(std::exchange(other.capacity_, 0)),
+          memory_(std::move(other.memory_)),
+          first_(std::exchange(other.first_, 0)),
+          last_(std::exchange(other.last_, 0)) {}
+
+    byte_queue& operator=(byte_queue&& other) noexcept {
+        byte_queue taken(std::move(other));
+        std::swap(wanted_, taken.wanted_);
+        std::swap(capacity_, taken.capacity_);
+        std::swap(memory_, taken.memory_);
+        std::swap(first_, taken.first_);
+        std::swap(last_, taken.last_);
+        return *this;
+    }
+
+    ~byte_queue() = default;
+
     [[nodiscard]] std::size_t capacity() const noexcept { return wanted_; }
 
     [[nodiscard]] bool empty() const noexcept { return first_ == last_; }
@@ -33,12 +55,17 @@ public:
 
     [[nodiscard]] std::string_view unread() const noexcept { return {memory_.get() + first_, size()}; }
 
+    // Whether at is in the memory, which make_room() changes.
+    [[nodiscard]] bool holds(const char* at) const noexcept {
+        return reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(memory_.get()) < capacity_;
+    }
+
     // Removes the oldest n bytes. Requires: n <= size().
     void consume(std::size_t n) noexcept;
 
-    // Returns free memory for at least one byte, behind the unread ones; all of it, if they are at
-    // most total bytes with it. Moves the unread bytes, or takes more memory, at least doubled, if
-    // there is no room for total. Throws std::bad_alloc, with nothing changed.
+    // Returns the free memory behind the unread bytes: enough for total bytes with these. If little
+    // is left there, moves the unread bytes to the front, or takes at least twice the memory, so
+    // that a byte is moved a few times at most. Throws std::bad_alloc, with nothing changed.
     // Requires: total > size().
     [[nodiscard]] net::mutable_buffer make_room(std::size_t total);
 

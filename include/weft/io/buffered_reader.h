@@ -8,7 +8,8 @@
 // is taken at the first read, and grows for longer pieces.
 //
 // Nothing is lost by an error, a deadline or a cancellation: what has arrived stays here, and the
-// next call continues with it. So a call may be given a time limit, and repeated.
+// next call continues with it. So a call may be given a time limit, and repeated; except read() and
+// skip(), which do not say how far they came when they throw.
 //
 // Each call has two forms. One throws what the stream's read_some() throws. The other fills a
 // std::error_code, which success clears. Both throw std::bad_alloc.
@@ -60,8 +61,8 @@ public:
 
     /// Reads a line. Returns it without its end, "\n" or "\r\n"; nullopt if the stream has ended.
     /// The view is valid until the next call. The last line may have no end: see cut_off(). A line
-    /// of more than longest bytes is std::errc::message_size; its beginning can then be read with
-    /// read_some(), or skipped.
+    /// of more than longest bytes before the "\n" is std::errc::message_size; its beginning can
+    /// then be read with read_some(), or skipped.
     [[nodiscard]] std::optional<std::string_view> read_line(std::size_t longest = longest_line) {
         return without_return(until("\n", longest, nullptr));
     }
@@ -85,8 +86,8 @@ public:
         return until(delimiter, longest, &cleared(ec));
     }
 
-    /// Whether the stream has ended within the last piece: before the end of its line, before its
-    /// delimiter, or before n bytes.
+    /// Whether the stream has ended within the last piece of read_line(), read_until() or
+    /// read_bytes(): before the end of the line, before the delimiter, or before n bytes.
     [[nodiscard]] bool cut_off() const noexcept { return cut_off_; }
 
     class line_range;
@@ -117,7 +118,8 @@ public:
 
     [[nodiscard]] std::string_view peek(std::size_t n, std::error_code& ec) { return look(n, &cleared(ec)); }
 
-    /// Removes the next n bytes. Returns how many: fewer if the stream ends before.
+    /// Removes the next n bytes. Returns how many: fewer if the stream ends before. With an error
+    /// code, on error: how many before it. Where an exception leaves it, their number is not known.
     std::uint64_t skip(std::uint64_t n) { return pass_over(n, nullptr); }
 
     std::uint64_t skip(std::uint64_t n, std::error_code& ec) { return pass_over(n, &cleared(ec)); }
@@ -223,16 +225,15 @@ private:
         return ec;
     }
 
-    static std::optional<std::string_view> without_return(std::optional<std::string_view> line) noexcept {
-        if (line && line->ends_with('\r')) line->remove_suffix(1);
+    // A "\r" at the end of a line that was cut off is not the beginning of "\r\n".
+    std::optional<std::string_view> without_return(std::optional<std::string_view> line) const noexcept {
+        if (line && !cut_off_ && line->ends_with('\r')) line->remove_suffix(1);
         return line;
     }
 
     // Each of these throws if ec is null.
 
-    std::size_t ask(mutable_buffer b, std::error_code* ec) {
-        return ec == nullptr ? from_->read_some(b) : from_->read_some(b, *ec);
-    }
+    std::size_t ask(mutable_buffer b, std::error_code* ec) { return detail::read_checked(*from_, b, ec); }
 
     // Waits for more bytes behind those that are kept. Returns whether there are any.
     bool more(std::error_code* ec) {
@@ -250,6 +251,8 @@ private:
 
     std::optional<std::string_view> until(std::string_view delimiter, std::size_t longest, std::error_code* ec) {
         if (delimiter.empty()) detail::throw_empty_delimiter();
+        std::string kept_delimiter;  // if it came from this reader, whose memory changes
+        if (kept_.holds(delimiter.data())) delimiter = kept_delimiter = delimiter;
         std::size_t seen = 0;  // bytes in which no delimiter begins
         for (;;) {
             const std::string_view unread = kept_.unread();
@@ -265,6 +268,10 @@ private:
             }
             seen = unread.size() - (std::min)(unread.size(), delimiter.size() - 1);
             if (more(ec)) continue;
+            if (kept_.size() > longest && (ec == nullptr || !*ec)) {  // the rest may be a part of the delimiter
+                detail::report_too_long(longest, ec);
+                return std::nullopt;
+            }
             return ended(ec);
         }
     }
@@ -315,7 +322,9 @@ private:
             if (!more(ec)) break;
         }
         if (ec != nullptr && *ec) return {};
-        return std::string(take(kept_.size()));
+        std::string all(kept_.unread());
+        kept_.consume(all.size());
+        return all;
     }
 
     std::size_t some(mutable_buffer b, std::error_code* ec) {

@@ -89,9 +89,7 @@ public:
 private:
     // Each of these throws if ec is null. The bool is false if *ec is set.
 
-    std::size_t pass(const_buffer b, std::error_code* ec) {
-        return ec == nullptr ? to_->write_some(b) : to_->write_some(b, *ec);
-    }
+    std::size_t pass(const_buffer b, std::error_code* ec) { return detail::write_checked(*to_, b, ec); }
 
     bool drain(std::error_code* ec) {
         while (!kept_.empty()) {

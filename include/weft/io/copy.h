@@ -26,12 +26,10 @@ uint64_t copy_bytes(Source& from, Sink& to, uint64_t longest, std::error_code* e
     uint64_t copied = 0;
     while (copied < longest) {
         const auto wanted = static_cast<std::size_t>((std::min<uint64_t>)(longest - copied, copied_at_once));
-        const std::size_t n = ec == nullptr ? from.read_some(mutable_buffer(piece.get(), wanted))
-                                            : from.read_some(mutable_buffer(piece.get(), wanted), *ec);
+        const std::size_t n = read_checked(from, mutable_buffer(piece.get(), wanted), ec);
         if (n == 0) break;
         for (std::size_t written = 0; written < n;) {
-            const const_buffer left(piece.get() + written, n - written);
-            const std::size_t taken = ec == nullptr ? to.write_some(left) : to.write_some(left, *ec);
+            const std::size_t taken = write_checked(to, const_buffer(piece.get() + written, n - written), ec);
             written += taken;
             copied += taken;
             if (ec != nullptr && *ec) return copied;
