@@ -130,7 +130,7 @@ private:
 
     // A green thread has ended. The scope may be gone when this returns.
     void ended(bool limited) noexcept {
-        if (limited) places_->release();
+        if (limited) places_->release();  // NOLINT(bugprone-unchecked-optional-access): it was set then
         running_.decrement();
     }
 

@@ -55,9 +55,9 @@ public:
 
     [[nodiscard]] std::string_view unread() const noexcept { return {memory_.get() + first_, size()}; }
 
-    // Whether at is in the memory, which make_room() changes.
-    [[nodiscard]] bool holds(const char* at) const noexcept {
-        return reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(memory_.get()) < capacity_;
+    // Whether text begins in the memory, which make_room() changes.
+    [[nodiscard]] bool holds(std::string_view text) const noexcept {
+        return reinterpret_cast<uintptr_t>(text.data()) - reinterpret_cast<uintptr_t>(memory_.get()) < capacity_;
     }
 
     // Removes the oldest n bytes. Requires: n <= size().

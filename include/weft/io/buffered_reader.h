@@ -252,7 +252,7 @@ private:
     std::optional<std::string_view> until(std::string_view delimiter, std::size_t longest, std::error_code* ec) {
         if (delimiter.empty()) detail::throw_empty_delimiter();
         std::string kept_delimiter;  // if it came from this reader, whose memory changes
-        if (kept_.holds(delimiter.data())) delimiter = kept_delimiter = delimiter;
+        if (kept_.holds(delimiter)) delimiter = kept_delimiter = delimiter;
         std::size_t seen = 0;  // bytes in which no delimiter begins
         for (;;) {
             const std::string_view unread = kept_.unread();

@@ -1,15 +1,15 @@
 // access_rules.cc: see access_rules.h.
 #include "observe/page/access_rules.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <memory>
 #include <stdexcept>
 #include <system_error>
 
@@ -19,12 +19,12 @@ namespace {
 
 // Reads what the kernel's random generator gives, where there is no getrandom (Linux before 3.17).
 std::size_t read_random_device(void* into, std::size_t size) {
-    const std::unique_ptr<std::FILE, decltype(&std::fclose)> device(std::fopen("/dev/urandom", "re"), &std::fclose);
-    if (device == nullptr) throw std::system_error(errno, std::generic_category(), "weft: cannot open /dev/urandom");
-    std::setvbuf(device.get(), nullptr, _IONBF, 0);
-    const std::size_t n = std::fread(into, 1, size, device.get());
-    if (n == 0) throw std::system_error(errno, std::generic_category(), "weft: cannot read /dev/urandom");
-    return n;
+    const int device = ::open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = device < 0 ? -1 : ::read(device, into, size);
+    const int error = errno;
+    if (device >= 0) ::close(device);
+    if (n <= 0) throw std::system_error(error, std::generic_category(), "weft: cannot read /dev/urandom");
+    return static_cast<std::size_t>(n);
 }
 
 }  // namespace
