@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include <weft/http/client.h>
+#include <weft/io.h>
 
 #include "http_client/served.h"
 #include "support/eventually.h"
@@ -95,6 +97,39 @@ TEST_P(HttpClientHardTimes, LimitsTheSilenceWithinTheBody) {
         EXPECT_EQ(r.read_some(part), 5U);
         for (int i = 0; i < 2; ++i)
             EXPECT_EQ(code_of_failure([&] { static_cast<void>(r.read_some(part)); }), client_errc::idle_timed_out);
+    });
+}
+
+// The body of a reply is a stream for weft::io. An error in an error code is that of the other
+// form.
+TEST_P(HttpClientHardTimes, ABodyThatIsReadByLinesReportsItsErrors) {
+    static_assert(io::byte_source<http::reply>);
+    rt().run([] {
+        const raw_server s([](net::tcp_stream& c) {
+            if (read_head(c).empty()) return;
+            c.write_all(std::string(ok_head) + "line\n123");
+            await_end(c);
+        });
+        client_options how = direct();
+        how.idle_time = 50ms;
+        client c(how);
+        http::reply silent = c.send({.url = s.url()});
+        io::buffered_reader in(silent);
+        std::error_code ec = make_error_code(client_errc::idle_timed_out);
+        EXPECT_EQ(in.read_line(ec), "line");
+        EXPECT_FALSE(ec);
+        EXPECT_EQ(in.read_line(ec), std::nullopt);
+        EXPECT_EQ(ec, client_errc::idle_timed_out);
+        EXPECT_EQ(in.buffered(), "123");
+
+        how.idle_time = 1h;
+        client patient(how);
+        http::reply slow = patient.send({.url = s.url()});
+        std::array<char, 100> part;
+        EXPECT_EQ(slow.read_some(part, ec), 8U);
+        EXPECT_FALSE(ec);
+        with_timeout(5ms, [&] { EXPECT_EQ(slow.read_some(part, ec), 0U); });
+        EXPECT_EQ(ec, weft::errc::timed_out);
     });
 }
 
