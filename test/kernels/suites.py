@@ -36,9 +36,9 @@ NOTHING = "nothing"
 SIMILAR = ("linux-6.1", "linux-5.10", "linux-3.10")  # to linux-4.18; and boot.py runs a true 6.1
 # What cannot run without a call, because a library or the purpose of a program needs it: in which sets.
 CANNOT_RUN = {
-    "example.28_tls": ("linux-3.10",),  # OpenSSL needs getrandom
-    "example.37_lost": ("all", "ptrace=EPERM"),  # a search for leaks that sees registers, too
-    "example.31_profile": ("all", "timer_create=EPERM"),  # a profile by CPU time
+    "example.28_tls": (("linux-3.10",), "OpenSSL needs getrandom"),
+    "example.37_lost": (("all", "ptrace=EPERM"), "its search for leaks must see registers"),
+    "example.31_profile": (("all", "timer_create=EPERM"), "it makes a profile by CPU time"),
 }
 CANARY = "epoll_create1=ENOSYS"
 CANARY_FILTER = "*/Tcp.*/P2"
@@ -86,7 +86,10 @@ class Suites:
         def is_program(argument):
             return argument.startswith(f"{self.build}/") and (argument == f"{self.build}/examples" or os.access(argument, os.X_OK))
 
-        chosen = [t for t in chosen if rules not in CANNOT_RUN.get(t.name, ())]
+        left_out = {t.name: CANNOT_RUN[t.name][1] for t in chosen if t.name in CANNOT_RUN and rules in CANNOT_RUN[t.name][0]}
+        for name, why in left_out.items():
+            print(f"kernels: without {rules}, {name} is left out: {why}")
+        chosen = [t for t in chosen if t.name not in left_out]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             results = list(pool.map(one, chosen))
         # A round's log: what failed, and why tests were skipped.
