@@ -215,12 +215,12 @@ TEST_F(Dump, ShowsHowLongAGHasWaited) {
 }
 
 // Not retaken: the dump may take longer than a time slice, and then they would start.
-class DumpOfNewGs : public Dump {
+class CalmDump : public Dump {
 protected:
     runtime calm_{{.procs = 1, .retake = false, .name = "calm"}};
 };
 
-TEST_F(DumpOfNewGs, ANewGIsShownAsRunnableAndNotStarted) {
+TEST_F(CalmDump, ANewGIsShownAsRunnableAndNotStarted) {
     calm_.run([&] {
         all_.go({.name = "fresh"}, [] {});
         const std::vector<std::string> section = section_of(dump(), "fresh");
@@ -231,7 +231,7 @@ TEST_F(DumpOfNewGs, ANewGIsShownAsRunnableAndNotStarted) {
     });
 }
 
-TEST_F(DumpOfNewGs, AGWithALargerStackIsShownAsNotStarted) {
+TEST_F(CalmDump, AGWithALargerStackIsShownAsNotStarted) {
     calm_.run([&] {
         all_.go({.name = "large", .stack_size = std::size_t{1} << 20}, [] {});
         EXPECT_TRUE(has_line(section_of(dump(), "large"), "(not started)"));
@@ -239,8 +239,8 @@ TEST_F(DumpOfNewGs, AGWithALargerStackIsShownAsNotStarted) {
     });
 }
 
-TEST_F(Dump, AGThatHasYieldedIsRunnableWithItsFrames) {
-    rt_.run([&] {
+TEST_F(CalmDump, AGThatHasYieldedIsRunnableWithItsFrames) {
+    calm_.run([&] {
         std::atomic<bool> over{false};
         all_.go({.name = "yielding"}, [&] {
             while (!over.load()) weft::yield();
