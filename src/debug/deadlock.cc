@@ -50,6 +50,7 @@
 #include "sched/current.h"
 #include "sched/freeze.h"
 #include "sched/scheduler.h"
+#include "sched/simulation.h"
 
 namespace weft {
 
@@ -437,6 +438,7 @@ void count_external_wakers(int change) noexcept {
 }  // namespace detail
 
 bool runtime::report_deadlock(int fd) const noexcept {
+    if (detail::escapes_simulation("asks for a report of deadlocks; a simulation reports them itself")) return false;
     if (use() == nullptr) return false;  // not held during the check: a thread that pins it could wake a G
     if (detail::judge(false) != detail::verdict::deadlock) return false;
     const detail::runtime_use s = use();

@@ -8,6 +8,8 @@
 
 #include "lifecycle/stopping.h"
 #include "sched/scheduler.h"
+#include "sched/simulated_runtimes.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -180,7 +182,11 @@ latencies latencies_of_caller() noexcept { return of_callers(latencies_of, laten
 
 }  // namespace detail
 
-stats_snapshot stats() noexcept { return detail::of_callers(detail::stats_of, stats_snapshot{}); }
+stats_snapshot stats() noexcept {
+    stats_snapshot all = detail::of_callers(detail::stats_of, stats_snapshot{});
+    if (detail::simulation* sim = detail::current_simulation()) sim->runtimes().count(nullptr, all);
+    return all;
+}
 
 latency_histogram scheduling_latency() noexcept { return detail::of_callers(detail::latency_of, latency_histogram{}); }
 
@@ -191,7 +197,11 @@ std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) noexcept {
 
 stats_snapshot runtime::stats() const noexcept {
     const detail::runtime_use s = use();
-    return s == nullptr ? stats_snapshot{} : detail::stats_of(*s);
+    if (s == nullptr) return {};
+    stats_snapshot all = detail::stats_of(*s);
+    detail::simulation* sim = detail::current_simulation();
+    if (sim != nullptr && sim->runtimes().has(*this)) sim->runtimes().count(this, all);
+    return all;
 }
 
 latency_histogram runtime::scheduling_latency() const noexcept {

@@ -21,6 +21,8 @@
 #include "sched/current.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
+#include "sched/simulated_runtimes.h"
+#include "sched/simulation.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
 
@@ -52,9 +54,12 @@ void await_procs(scheduler& s) {
     }
 }
 
-unsigned change_max_procs(scheduler& s, unsigned n) {
+void check_procs(unsigned n) {
     if (n > procs_max)
         throw std::invalid_argument("weft: set_max_procs(" + std::to_string(n) + "): the maximum is 1024");
+}
+
+unsigned change_max_procs(scheduler& s, unsigned n) {
     const uint32_t before = s.ps.in_use();
     const bool follows = n == 0 && usual_procs_follow();
     const uint32_t wanted = n != 0 ? n : usual_procs();
@@ -63,6 +68,18 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
     await_procs(s);
     checkpoint();
     return before;
+}
+
+// nullptr: the caller is no green thread of a simulation, or r was not started in it.
+simulated_runtimes* simulating(const runtime& r) noexcept {
+    simulation* sim = current_simulation();
+    return sim != nullptr && sim->runtimes().has(r) ? &sim->runtimes() : nullptr;
+}
+
+// weft::main() in a test that a simulation controls.
+void run_simulated_main(const runtime_options& options, void (*body)(void*), void* closure, source_location where) {
+    runtime mains(options);
+    mains.run([body, closure] { body(closure); }, where);
 }
 
 // Requires: the caller has pinned s.
@@ -178,6 +195,7 @@ void run_main(const runtime_options& options,
               const int* code,
               const std::exception_ptr* error,
               source_location where) {
+    if (current_simulation() != nullptr) return run_simulated_main(options, body, closure, where);
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; make a weft::runtime instead");
     scheduler* s = nullptr;
@@ -253,12 +271,18 @@ runtime::~runtime() {
 
 void runtime::start() {
     if (running()) return;
-    detail::scheduler* s = detail::make_scheduler(options_);
-    try {
-        detail::start_first_m(*s);
-    } catch (...) {
-        detail::destroy(s);
-        throw;
+    detail::scheduler* s = nullptr;
+    if (detail::simulation* sim = detail::current_simulation()) {
+        sim->runtimes().start(*this, scheduler_, options_.procs);
+        s = detail::current_m()->home;
+    } else {
+        s = detail::make_scheduler(options_);
+        try {
+            detail::start_first_m(*s);
+        } catch (...) {
+            detail::destroy(s);
+            throw;
+        }
     }
     if (started_in_ != s->made_in) {
         started_in_ = s->made_in;
@@ -270,15 +294,18 @@ void runtime::start() {
     lock_.unlock();
 }
 
+static void refuse_own_caller(bool is_own) {
+    if (!is_own) return;
+    detail::fatal(
+        "weft::runtime::shutdown() or abandon() was called by a green thread of that runtime, which would wait for "
+        "itself; call it from a plain thread");
+}
+
 // The scheduler that the caller must end; nullptr: none, or another thread ends it.
 detail::scheduler* runtime::begin_stop() {
     if (!running()) return nullptr;
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
-    if (detail::is_called_by(s)) {
-        detail::fatal(
-            "weft::runtime::shutdown() or abandon() was called by a green thread of that runtime, which would wait for "
-            "itself; call it from a plain thread");
-    }
+    refuse_own_caller(detail::is_called_by(s));
     lock_.lock();
     const bool first = open_ == openness::open;
     if (first) open_ = openness::draining;
@@ -309,6 +336,12 @@ void runtime::forget(bool ended) noexcept {
 }
 
 std::size_t runtime::abandon() {
+    if (detail::simulated_runtimes* sim = detail::simulating(*this)) {
+        refuse_own_caller(sim->holds_caller(*this));
+        const std::size_t left = sim->abandon(*this);
+        forget(true);
+        return left;
+    }
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return 0;
     close();
@@ -321,6 +354,12 @@ std::size_t runtime::abandon() {
 }
 
 stop_outcome runtime::shutdown_by(int64_t deadline_ns) {
+    if (detail::simulated_runtimes* sim = detail::simulating(*this)) {
+        refuse_own_caller(sim->holds_caller(*this));
+        const stop_outcome done = sim->stop(*this, deadline_ns);
+        forget(true);
+        return done;
+    }
     stop_outcome done;
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return done;
@@ -347,11 +386,13 @@ bool runtime::running() const noexcept {
 }
 
 void runtime::drain() {
-    if (detail::is_called_by(checked())) {
+    detail::simulated_runtimes* const sim = detail::simulating(*this);
+    if (sim != nullptr ? sim->holds_caller(*this) : detail::is_called_by(checked())) {
         detail::fatal(
             "weft::runtime::drain() was called by a green thread of that runtime, which would wait for itself; use a "
             "weft::wait_group");
     }
+    if (sim != nullptr) return sim->drain(*this);
     for (;;) {
         {
             const detail::runtime_use s = use();  // not during the pause, so that others can stop it
@@ -362,16 +403,21 @@ void runtime::drain() {
 }
 
 unsigned runtime::procs() const noexcept {
+    if (const detail::simulated_runtimes* sim = detail::simulating(*this)) return sim->procs(this);
     const detail::runtime_use s = use();
     return s == nullptr ? 0 : s->ps.in_use();
 }
 
 unsigned runtime::set_max_procs(unsigned n) {
+    detail::check_procs(n);
+    if (detail::simulated_runtimes* sim = detail::simulating(*this)) return sim->change_procs(this, n);
     const detail::runtime_use s = checked();
     return detail::change_max_procs(*s, n);
 }
 
 unsigned set_max_procs(unsigned n) {
+    detail::check_procs(n);
+    if (detail::simulation* sim = detail::current_simulation()) return sim->runtimes().change_procs(nullptr, n);
     const detail::M* m = detail::current_g_m();
     if (m != nullptr) return detail::change_max_procs(*m->home, n);
     detail::scheduler& s = detail::pin_default_scheduler();
@@ -390,7 +436,10 @@ detail::runtime_use runtime::use() const noexcept {
             left_behind_.load(relaxed);  // relaxed: only compared, or the caller is one of its threads
         return {left != nullptr && detail::is_called_by(left) ? left : nullptr, false};
     }
-    if (detail::is_called_by(s)) return {s, false};
+    if (detail::is_called_by(s)) {
+        if (detail::simulation* sim = detail::current_simulation()) sim->runtimes().choose(*this);
+        return {s, false};
+    }
     if (started_in_ != detail::fork_generation.load(detail::relaxed_alone))
         detail::fatal_in_child("a runtime of the parent was");
     lock_.lock();

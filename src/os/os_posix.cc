@@ -2,6 +2,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#if defined(__linux__) || defined(__FreeBSD__)
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include <bit>
@@ -73,11 +76,23 @@ void join_thread(thread_id id) noexcept {
 
 thread_id this_thread_id() noexcept { return std::bit_cast<thread_id>(pthread_self()); }
 
-void yield_thread() noexcept { sched_yield(); }
+// Neither calls sched_yield() or nanosleep(): weft::sim replaces these for green threads of a
+// simulation, and the caller may hold a lock of the runtime.
+void yield_thread() noexcept {
+#if defined(SYS_sched_yield)
+    syscall(SYS_sched_yield);
+#else
+    sched_yield();
+#endif
+}
 
 void sleep_ns(int64_t ns) noexcept {
     const timespec t = {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+#if defined(__APPLE__)
     nanosleep(&t, nullptr);
+#else
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);
+#endif
 }
 
 void write_all(int fd, const char* text, std::size_t size) noexcept {

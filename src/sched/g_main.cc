@@ -35,16 +35,21 @@ namespace {
 }
 
 // No exception leaves a simulated G: it is a result of the test. Otherwise none is caught here, so
-// that a report shows where it was thrown.
-[[gnu::noinline]] void run_simulated(simulation& sim, G* g) {
+// that a report shows where it was thrown. After a failure, g may run for a moment without the
+// simulation, which has ended.
+[[gnu::noinline]] void run_simulated(G* g) {
     try {
         g->entry->run(g->closure());
     } catch (const runtime_stopped&) {
         throw;
     } catch (...) {
-        sim.failed(g);
+        if (simulation* sim = current_simulation()) sim->failed(g);
         g->entry->destroy(g->closure());
     }
+    if (g->stack->forks != nullptr) fatal_fork_left();
+    if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
+    g->traits &= static_cast<uint8_t>(~trait::ends_slowly);
+    if (simulation* sim = current_simulation()) sim->ended(g);
 }
 
 }  // namespace
@@ -66,8 +71,8 @@ void g_main(void* argument, void* baton) {
     for (;;) {
         leave(m);
         try {
-            if (simulation* sim = current_simulation()) [[unlikely]] {
-                run_simulated(*sim, g);
+            if (current_simulation() != nullptr) [[unlikely]] {
+                run_simulated(g);
             } else {
                 g->entry->run(g->closure());
             }
@@ -103,6 +108,7 @@ extern "C" void run_g_exit(void) {
     g->entry->end_early(g->closure());
     if (fork_list_of(*g) != nullptr) fatal_fork_left();
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
+    if (simulation* sim = current_simulation()) sim->ended(g);
     give_continued_back(*g);
     m = current_m();
     // We do not return to g_main, so the next G starts at the top of the stack.

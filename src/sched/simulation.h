@@ -41,6 +41,7 @@ struct G;
 struct M;
 struct scheduler;
 class simulated_fds;
+class simulated_runtimes;
 struct waiter;
 
 class simulation {
@@ -63,10 +64,13 @@ public:
     [[nodiscard]] virtual uint32_t choose(uint32_t n) noexcept = 0;
     // g's function ended by an exception, which is the current one.
     virtual void failed(const G* g) noexcept = 0;
+    // g, which runs, has ended but for its last switch.
+    virtual void ended(const G* g) noexcept = 0;
     // The running G does what cannot be repeated. what: a verb and its object.
     virtual void escapes(const char* what) noexcept = 0;
     // Its descriptors; nullptr: the process has no numbers left for them.
     [[nodiscard]] virtual simulated_fds* fds() noexcept = 0;
+    [[nodiscard]] virtual simulated_runtimes& runtimes() noexcept = 0;
 
     int64_t now_ns = 0;
     M* only_m = nullptr;  // set by begin_simulation: the one that runs the scheduler's Gs

@@ -14,6 +14,8 @@
 #include "sched/g_main.h"
 #include "sched/park.h"
 #include "sched/recycle.h"
+#include "sched/simulated_runtimes.h"
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "sched/switch_hooks.h"
 #include "sched/trim.h"
@@ -275,6 +277,11 @@ void start_from_outside(scheduler& s, G* g) noexcept {
 
 }  // namespace
 
+// g was made by a member of a weft::runtime.
+[[gnu::noinline, gnu::cold]] static void tell_simulation(const G& g) {
+    if (simulation* sim = current_simulation()) sim->runtimes().starts(g);
+}
+
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, source_location where) {
     if (s != nullptr && is_from_before_fork(*s)) [[unlikely]]
         fatal_in_child("a runtime of the parent was");
@@ -287,6 +294,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     }
     if (m == nullptr && is_in_hook()) [[unlikely]]
         fatal_in_hook("started a green thread");
+    const bool by_runtime = s != nullptr;
     if (s == nullptr) {
         s = m != nullptr ? m->home : &pin_default_scheduler();
     } else if (m == nullptr || m->home != s) {
@@ -314,6 +322,8 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     }
     fill_in(*s, g, id, m, options, entry, where);
     things.give_to(g);
+    if (by_runtime && simulates()) [[unlikely]]
+        tell_simulation(*g);
     return {g, g->closure()};
 }
 

@@ -2,6 +2,7 @@
 #include "sim/clocks.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -11,7 +12,11 @@
 #include <cstdint>
 #include <ctime>
 
+#include <weft/go.h>
+
 #include "base/time_units.h"
+#include "lifecycle/stopping.h"
+#include "os/os.h"
 #include "sim/controlled_run.h"
 
 namespace weft::sim {
@@ -29,7 +34,7 @@ bool is_wall_clock(clockid_t which) noexcept {
 bool simulated_time(clockid_t which, timespec& t) noexcept {
     controlled_run* run = controlled_run::of_caller();
     if (run == nullptr) return false;
-    int64_t ns = run->now_ns;
+    int64_t ns = run->asked_ns();
     if (is_wall_clock(which)) ns = std::max<int64_t>(run->network().computers.wall_ns(run->host_of_caller(), ns), 0);
     t.tv_sec = static_cast<time_t>(ns / weft::detail::ns_per_s);
     t.tv_nsec = static_cast<long>(ns % weft::detail::ns_per_s);
@@ -47,6 +52,24 @@ int real_time(clockid_t which, timespec* t) noexcept {
     errno = ENOSYS;
     return -1;
 #endif
+}
+
+// False: the caller is not in a simulation.
+bool simulated_sleep(int64_t s, int64_t ns) noexcept {
+    const controlled_run* run = controlled_run::of_caller();
+    if (run == nullptr) return false;
+    const int64_t longest_s = (weft::detail::never - run->now_ns) / weft::detail::ns_per_s - 1;
+    weft::detail::pause_until_ns(run->now_ns + std::min(s, longest_s) * weft::detail::ns_per_s + ns);
+    return true;
+}
+
+int real_sleep(const timespec* t, timespec* left) noexcept {
+    using function = int (*)(const timespec*, timespec*);
+    static const auto of_libc = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "nanosleep"));
+    if (of_libc != nullptr) return of_libc(t, left);
+    const int error = ::clock_nanosleep(CLOCK_REALTIME, 0, t, left);
+    if (error != 0) errno = error;
+    return error == 0 ? 0 : -1;
 }
 
 // Clocks of CPU time stay. The negative ones are those of other threads.
@@ -87,5 +110,32 @@ time_t time(time_t* t) WEFT_AS_DECLARED {
     if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
     if (t != nullptr) *t = now.tv_sec;
     return now.tv_sec;
+}
+
+int nanosleep(const timespec* t, timespec* left) {
+    const bool is_valid = t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < weft::detail::ns_per_s;
+    if (is_valid && weft::sim::simulated_sleep(t->tv_sec, t->tv_nsec)) return 0;
+    return weft::sim::real_sleep(t, left);
+}
+
+int usleep(useconds_t us) {
+    const timespec t{static_cast<time_t>(us / 1'000'000), static_cast<long>(us % 1'000'000 * 1000)};
+    return nanosleep(&t, nullptr);
+}
+
+unsigned sleep(unsigned s) {
+    const timespec t{static_cast<time_t>(s), 0};
+    timespec left{};
+    if (nanosleep(&t, &left) == 0) return 0;
+    return static_cast<unsigned>(left.tv_sec) + (left.tv_nsec >= weft::detail::ns_per_s / 2 ? 1 : 0);
+}
+
+int sched_yield() WEFT_AS_DECLARED {
+    if (weft::sim::controlled_run::of_caller() == nullptr) {
+        weft::detail::os::yield_thread();
+    } else {
+        weft::yield();
+    }
+    return 0;
 }
 }

@@ -24,6 +24,11 @@ using weft::detail::operation;
 // What a lone green thread that yields in a loop sees of time.
 constexpr int64_t lone_yield_ns = 1'000;
 
+// A loop that computes until a time has come asks for the time and does nothing else. After so many
+// times in one step, that takes time.
+constexpr uint32_t free_asks = 1'000;
+constexpr int64_t ask_ns = 1'000;
+
 // Then the one that waits longest runs, whatever the strategy says. So a loop that waits for
 // another green thread without saying so ends, as it would on any system.
 constexpr uint32_t fair_steps = 500;
@@ -66,16 +71,17 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     taken_.clear();
     steps_ = 0;
     idle_moves_ = 0;
+    asks_ = 0;
     records_.clear();
     green_threads_.clear();
     body_returned_ = false;
     result_ = verdict::passed;
     reason_.clear();
     now_ns = begin_ns;
-    hosts_of_.clear();
-    contexts_of_.clear();
+    places_.clear();
     host_instead_.reset();
     network_.clear();
+    runtimes_.clear();
     order_.clear();
     locks_.clear();
 }
@@ -88,6 +94,11 @@ uint64_t controlled_run::random_number() noexcept {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     return x ^ (x >> 31);
+}
+
+int64_t controlled_run::asked_ns() noexcept {
+    if (++asks_ > free_asks) now_ns += ask_ns;
+    return now_ns;
 }
 
 void controlled_run::execute(const std::function<void()>& body) {
@@ -108,9 +119,16 @@ void controlled_run::execute(const std::function<void()>& body) {
         body_returned_ = true;
     });
     weft::detail::requeue(only_m);
+    limits_.watch->stepped(0);
+    const std::size_t runtimes_left = runtimes_.forget();
     if (result_ != verdict::passed) return;
     const uint64_t left = (count.spawned.get() - spawned) - (count.finished.get() - finished);
-    if (left == 0) return;
+    if (left == 0) {
+        if (runtimes_left != 0)
+            fail(verdict::leaked,
+                 "a weft::runtime that was started in the test outlives it; end it before the test returns");
+        return;
+    }
     if (!body_returned_) {
         fail(verdict::deadlock, "all " + std::to_string(left) + " green threads wait, and no timer is set");
     } else {
@@ -136,7 +154,7 @@ uint32_t controlled_run::number_new(G& g) {
     const uint64_t at = g.id - first_id_;
     if (at >= numbers_.size()) numbers_.resize(at + 1);
     numbers_[at] = ++last_number_;
-    place_on_host(g, last_number_);
+    place(g, last_number_);
     return last_number_;
 }
 
@@ -236,7 +254,9 @@ G* controlled_run::take_due() {
 
 // g begins what it was about to do. If it waits there, it is not known what comes next.
 G* controlled_run::begin_step(G* g) noexcept {
+    asks_ = 0;
     const uint32_t number = number_of(g);
+    limits_.watch->stepped(number);
     pending& p = pending_of(number);
     if (keeps_steps_) remember(*g, number);  // it may have got a name
     if (chooser_ != nullptr) chooser_->began({number, p.what, p.object});
@@ -263,15 +283,14 @@ void controlled_run::remember(const G& g, uint32_t number) {
 }
 
 // A green thread that starts is where the one is that starts it.
-void controlled_run::place_on_host(G& g, uint32_t number) {
+void controlled_run::place(G& g, uint32_t number) {
     const uint32_t starter = number_of(g.parent);  // 0: the driver
-    unsigned host = starter == 0 ? 0 : hosts_of_[starter];
+    unsigned host = starter == 0 ? 0 : places_[starter].host;
     if (host_instead_) host = *host_instead_;
-    hosts_of_.resize(number + 1);
-    hosts_of_[number] = host;
-    contexts_of_.resize(number + 1);
-    if (weft::detail::cancel_context* context = network_.computers.new_context(host)) {
-        contexts_of_[number] = context;
+    places_.resize(number + 1);
+    places_[number] = {host, network_.computers.boot(host)};
+    weft::detail::cancel_context* const of_runtime = runtimes_.place(g, number, starter, host);
+    if (weft::detail::cancel_context* context = network_.computers.new_context(host, of_runtime)) {
         g.ambient = context;
         g.traits |= weft::detail::trait::ambient;
     }
@@ -287,15 +306,19 @@ bool controlled_run::is_driving() const noexcept { return only_m->g == driver_; 
 unsigned controlled_run::host_of_caller() const noexcept {
     if (host_instead_) return *host_instead_;
     const G* g = only_m->g;
-    return g == nullptr || g == driver_ ? 0 : hosts_of_[number_of(g)];
+    return g == nullptr || g == driver_ ? 0 : places_[number_of(g)].host;
+}
+
+uint32_t controlled_run::number_of_caller() const noexcept {
+    const G* g = only_m->g;
+    return g == nullptr || g == driver_ ? 0 : number_of(g);
 }
 
 bool controlled_run::caller_has_crashed() const noexcept {
-    const G* g = only_m->g;
-    if (g == nullptr || g == driver_) return false;
-    if (!network_.computers.is_up(hosts_of_[number_of(g)])) return true;  // its context is being cancelled
-    weft::detail::cancel_context* context = contexts_of_[number_of(g)];
-    return context != nullptr && context->requested();
+    const uint32_t number = number_of_caller();
+    if (number == 0) return false;
+    const placed& p = places_[number];
+    return !network_.computers.is_up(p.host) || network_.computers.boot(p.host) != p.boot;
 }
 
 void controlled_run::push(G* g) noexcept {
@@ -352,7 +375,7 @@ G* controlled_run::next() noexcept {
 }
 
 bool controlled_run::replaces(G* g, operation what, const void* object) noexcept {
-    if (g == driver_) return false;
+    if (g == driver_ || !has_steps_) return false;
     if (result_ != verdict::passed) return true;
     const uint32_t number = number_of(g);
     pending_of(number) = {what, object};
@@ -403,9 +426,8 @@ void controlled_run::failed(const G* g) noexcept {
     try {
         throw;
     } catch (const weft::cancelled&) {
-        // That is how a green thread ends whose host has crashed.
-        const bool has_crashed = caller_has_crashed();
-        if (has_crashed) return;
+        // That is how a green thread ends whose host has crashed, or whose runtime is being shut down.
+        if (caller_has_crashed() || runtimes_.is_stopping(number_of(g))) return;
         reason += "weft::cancelled";
     } catch (const std::exception& e) {
         reason += e.what();
@@ -413,6 +435,10 @@ void controlled_run::failed(const G* g) noexcept {
         reason += "not a std::exception";
     }
     fail(verdict::failed, std::move(reason));
+}
+
+void controlled_run::ended(const G* g) noexcept {
+    if (g != driver_) runtimes_.ended(number_of(g));
 }
 
 void controlled_run::note(std::string what) {

@@ -20,7 +20,9 @@
 #include "sim/order.h"
 #include "sim/schedule_text.h"
 #include "sim/simulated_network.h"
+#include "sim/step_watch.h"
 #include "sim/strategies.h"
+#include "sim/test_runtimes.h"
 
 namespace weft::sim {
 
@@ -52,11 +54,13 @@ public:
         bool before_operations;
         int64_t lateness_ns;
         bool lock_order;  // inversion() is wanted
+        step_watch* watch;
     };
 
     explicit controlled_run(const limits& within)
         : limits_(within),
           network_(*this),
+          runtimes_(*this),
           keeps_order_(detail::has_shared_values()),
           keeps_locks_(within.lock_order) {}
 
@@ -102,8 +106,11 @@ public:
     void has_done(weft::detail::operation what, const void* object) noexcept override;
     uint32_t choose(uint32_t n) noexcept override;
     void failed(const weft::detail::G* g) noexcept override;
+    void ended(const weft::detail::G* g) noexcept override;
     void escapes(const char* what) noexcept override;
     weft::detail::simulated_fds* fds() noexcept override;
+
+    weft::detail::simulated_runtimes& runtimes() noexcept override { return runtimes_; }
 
     [[nodiscard]] bool keeps_steps() const noexcept { return keeps_steps_; }
 
@@ -120,6 +127,9 @@ public:
 
     void seed_random_numbers(uint64_t seed) noexcept { random_state_ = seed; }
 
+    // The time, for a green thread that asks the C library. If it only asks, it sees the time move.
+    [[nodiscard]] int64_t asked_ns() noexcept;
+
     // choose() for the simulation itself.
     [[nodiscard]] uint32_t draw(uint32_t n) noexcept;
 
@@ -127,6 +137,31 @@ public:
 
     // The one that runs the calling green thread; nullptr: the caller is no green thread of a test.
     [[nodiscard]] static controlled_run* of_caller() noexcept;
+
+    // 0: it is the driver's, or none runs.
+    [[nodiscard]] uint32_t number_of_caller() const noexcept;
+
+    // How many green threads are runnable, do not run, and have numbers for which `counts` is true.
+    template <typename F>
+    [[nodiscard]] uint64_t count_runnable(F&& counts) const noexcept {
+        uint64_t n = 0;
+        for (const waiting& w : runnable_) n += counts(number_of(w.g)) ? 1U : 0U;
+        return n;
+    }
+
+    // While it exists, no operation of the running green thread is a step.
+    class without_steps {
+    public:
+        explicit without_steps(controlled_run& run) noexcept : run_(run) { run_.has_steps_ = false; }
+
+        ~without_steps() { run_.has_steps_ = true; }
+
+        without_steps(const without_steps&) = delete;
+        without_steps& operator=(const without_steps&) = delete;
+
+    private:
+        controlled_run& run_;
+    };
 
     // Where the running green thread is.
     [[nodiscard]] unsigned host_of_caller() const noexcept;
@@ -173,7 +208,7 @@ private:
     [[nodiscard]] bool is_driving() const noexcept;
     [[nodiscard]] int64_t next_event_ns() const noexcept;
     void make_due_happen();
-    void place_on_host(weft::detail::G& g, uint32_t number);
+    void place(weft::detail::G& g, uint32_t number);
     [[nodiscard]] bool may_fire_early() const noexcept;
     [[nodiscard]] bool is_due() const noexcept;
     uint32_t pick(weft::detail::G* running, bool can_continue);
@@ -211,16 +246,24 @@ private:
     schedule taken_;
     uint64_t steps_ = 0;
     uint64_t idle_moves_ = 0;  // of the clock, since a green thread became runnable
+    uint32_t asks_ = 0;        // for the time, since a step began
     std::vector<step_record> records_;
     std::vector<g_record> green_threads_;  // by number
     bool body_returned_ = false;
     verdict result_ = verdict::passed;
     std::string reason_;
 
-    std::vector<unsigned> hosts_of_;                          // by number
-    std::vector<weft::detail::cancel_context*> contexts_of_;  // by number: nullptr on "localhost"
-    std::optional<unsigned> host_instead_;                    // for the sockets and green threads that the caller makes
+    bool has_steps_ = true;
+
+    struct placed {
+        unsigned host = 0;
+        unsigned boot = 0;  // of the host, when it was started
+    };
+
+    std::vector<placed> places_;            // by number
+    std::optional<unsigned> host_instead_;  // for the sockets and green threads that the caller makes
     simulated_network network_;
+    test_runtimes runtimes_;
 
     const bool keeps_order_;
     order order_;

@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/report_hook.h"
+#include "lifecycle/start.h"
 #include "os/os.h"
 #include "sched/random.h"
 #include "sim/clocks.h"
@@ -65,6 +66,8 @@ public:
                 error = std::current_exception();
             }
             clean = run.result() == verdict::passed;
+            // What a failed schedule leaves must not run without the simulation.
+            if (!clean) weft::detail::request_stop(*run.only_m->home);
             weft::detail::end_simulation(run);
         });
         if (!clean) {
@@ -100,7 +103,7 @@ public:
     exploration(const options& with, std::function<void()> body)
         : with_(with),
           body_(std::move(body)),
-          limits_{with.max_steps, with.before_operations, with.lateness.count(), with.lock_order} {
+          limits_{with.max_steps, with.before_operations, with.lateness.count(), with.lock_order, &watch_} {
         if (with.pick == strategy::dpor && !with.before_operations)
             throw std::invalid_argument("weft::sim: strategy::dpor needs options::before_operations; leave it on");
     }
@@ -245,6 +248,7 @@ private:
 
     const options with_;
     const std::function<void()> body_;
+    step_watch watch_;
     controlled_run::limits limits_;
     world world_;
 };

@@ -65,6 +65,7 @@ std::size_t task_scope::further_exceptions() noexcept {
 }
 
 void throw_if_cancelled() {
+    detail::step(detail::operation::yield, nullptr);  // time passes in simulations, in which computing takes none
     detail::cancel_context* context = detail::heeded_context(detail::current_g_m());
     if (detail::stop_reaches(detail::current_g_m())) {
         if (context != nullptr) context->cancel_all_around();

@@ -1,0 +1,85 @@
+// test_runtimes.h: the runtimes that a test has started in its simulation.
+//
+// Threads: the simulation's M.
+// See:     src/sched/simulated_runtimes.h
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include <weft/detail/cancel.h>
+#include <weft/event.h>
+
+#include "sched/simulated_runtimes.h"
+
+namespace weft::sim {
+
+class controlled_run;
+
+class test_runtimes final : public weft::detail::simulated_runtimes {
+public:
+    explicit test_runtimes(controlled_run& run) : run_(run) {}
+
+    // Begins again, with none.
+    void clear();
+
+    // A green thread on that host that will run. number, starter: its number, and that of the green
+    // thread that starts it; 0: the driver. Returns the context that shutdown() cancels; nullptr:
+    // none, also if the runtime is one of another host.
+    weft::detail::cancel_context* place(const weft::detail::G& g, uint32_t number, uint32_t starter, unsigned host);
+    // It has ended.
+    void ended(uint32_t number) noexcept;
+
+    // Whether shutdown() has begun to end that green thread's runtime.
+    [[nodiscard]] bool is_stopping(uint32_t number) const noexcept { return account_of(number).stopping; }
+
+    // The end of a schedule. Returns how many still run. They are runtimes without a scheduler
+    // from here on.
+    std::size_t forget() noexcept;
+
+    void start(const runtime& r, weft::detail::atomic<weft::detail::scheduler*>& place, unsigned procs) override;
+    [[nodiscard]] bool has(const runtime& r) const noexcept override;
+    [[nodiscard]] bool holds_caller(const runtime& r) const noexcept override;
+    void choose(const runtime& r) override;
+    void starts(const weft::detail::G& g) override;
+    void drain(const runtime& r) override;
+    [[nodiscard]] stop_outcome stop(const runtime& r, int64_t deadline_ns) override;
+    [[nodiscard]] std::size_t abandon(const runtime& r) noexcept override;
+    [[nodiscard]] unsigned procs(const runtime* r) const noexcept override;
+    unsigned change_procs(const runtime* r, unsigned n) noexcept override;
+    void count(const runtime* r, stats_snapshot& all) const noexcept override;
+
+private:
+    struct account {
+        const runtime* of = nullptr;  // nullptr: it has ended, or this is for green threads of none
+        weft::detail::atomic<weft::detail::scheduler*>* place = nullptr;
+        unsigned procs = 1;
+        unsigned host = 0;
+        uint64_t started = 0;
+        uint64_t ended = 0;
+        bool stopping = false;
+        weft::detail::cancel_context* context = nullptr;
+        std::vector<event*> drains;  // of waits for the end of its green threads
+
+        [[nodiscard]] uint64_t live() const noexcept { return started - ended; }
+    };
+
+    [[nodiscard]] const account& account_of(uint32_t number) const noexcept;
+    [[nodiscard]] uint32_t caller() const noexcept;
+    [[nodiscard]] uint32_t index_of(const runtime& r) const noexcept;  // 0: it has none
+    [[nodiscard]] account& of_runtime(const runtime* r) noexcept;
+    [[nodiscard]] const account& of_runtime(const runtime* r) const noexcept;
+    [[nodiscard]] uint64_t runnable(const account& a) const noexcept;
+    void wait_until_empty(account& a, int64_t deadline_ns);
+
+    controlled_run& run_;
+    std::deque<account> all_;                              // the first one: of green threads of no runtime
+    std::vector<uint32_t> of_;                             // by number: an index into all_
+    std::vector<uint32_t> chosen_;                         // by number: what it starts next is of that one
+    std::vector<std::pair<uint64_t, uint32_t>> starting_;  // ids of green threads that are about to be placed
+};
+
+}  // namespace weft::sim
