@@ -150,8 +150,9 @@ TEST_P(MemoryPipe, CloseEndsTheWaitOfItsOwnSide) {
         EXPECT_EQ(read_error, errc::closed);
 
         auto [second_reader, second_writer] = io::make_memory_pipe(1);
+        const uint64_t parks = stats().parks;
         all.go([&] { second_writer.write_all("ab", write_error); });
-        weft::sleep_for(1ms);
+        while (stats().parks == parks) weft::yield();  // until it has written one byte, and waits
         second_writer.close();
         all.wait();
         EXPECT_EQ(write_error, errc::closed);

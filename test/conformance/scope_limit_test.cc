@@ -140,19 +140,17 @@ TEST_P(ScopeLimit, AScopeDoesNotEndWhileAThreadWaitsForAPlace) {
     rt().run([] {
         for (int round = 0; round < scaled(100); ++round) {
             std::atomic<int> ran = 0;
-            std::atomic<int> asking = 0;
             wait_group outside;
+            event may_end;
             scope([&](task_scope& s) {
                 s.limit(1);
-                s.go([] { weft::sleep_for(200us); });
+                const uint64_t parks = stats().parks;
+                s.go([&] { may_end.wait(); });
                 for (int i = 0; i < 3; ++i) {
-                    outside.go([&] {
-                        ++asking;
-                        s.go([&] { ++ran; });
-                    });
+                    outside.go([&] { s.go([&] { ++ran; }); });
                 }
-                while (asking != 3) weft::yield();
-                for (int i = 0; i < 3; ++i) weft::yield();
+                while (stats().parks < parks + 4) weft::yield();  // until it and the three wait
+                may_end.set();
             });
             outside.wait();
             EXPECT_EQ(ran, 3);
