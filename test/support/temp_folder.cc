@@ -1,6 +1,7 @@
 #include "temp_folder.h"
 
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -36,13 +37,17 @@ class process_folder : public ::testing::Environment {
 public:
     void SetUp() override {
         path_ = make_folder();
-        change_environment("TEST_TMPDIR", path_.c_str());
+        instead_.emplace("TEST_TMPDIR", path_.c_str());
     }
 
-    void TearDown() override { remove_folder(path_); }
+    void TearDown() override {
+        instead_.reset();  // the tests may be run again
+        remove_folder(path_);
+    }
 
 private:
     std::string path_;
+    std::optional<environment_variable> instead_;
 };
 
 [[maybe_unused]] ::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(new process_folder);
