@@ -35,16 +35,22 @@ inline std::string text_of(const ::testing::TestPartResult& r) {
            r.message() + "\n";
 }
 
+inline std::string first_failure(const ::testing::TestResult& result) {
+    for (int part = 0; part < result.total_part_count(); ++part)
+        if (result.GetTestPartResult(part).failed()) return text_of(result.GetTestPartResult(part));
+    return {};
+}
+
+// Of a test, or of what the program does around all of them.
 inline std::string first_failure(const ::testing::UnitTest& unit) {
     for (int i = 0; i < unit.total_test_suite_count(); ++i) {
         const ::testing::TestSuite& suite = *unit.GetTestSuite(i);
         for (int k = 0; k < suite.total_test_count(); ++k) {
             const ::testing::TestResult& result = *suite.GetTestInfo(k)->result();
-            for (int part = 0; part < result.total_part_count(); ++part)
-                if (result.GetTestPartResult(part).failed()) return text_of(result.GetTestPartResult(part));
+            if (result.Failed()) return first_failure(result);
         }
     }
-    return {};
+    return first_failure(unit.ad_hoc_test_result());
 }
 
 }  // namespace detail
