@@ -84,8 +84,8 @@ bool has_gate(const G* g) noexcept { return (g->special.load(relaxed_own) & spec
 
 bool is_traced(const G* g) noexcept { return (g->special.load(relaxed_hint) & special::traced) != 0; }
 
-bool is_gated_or_traced(const G* g) noexcept {
-    return (g->special.load(relaxed_own) & (special::interruptible | special::traced)) != 0;
+bool takes_special_calls(const G* g) noexcept {
+    return (g->special.load(relaxed_own) & (special::interruptible | special::traced | special::shuffled)) != 0;
 }
 
 // Makes m a plain thread. at: the call's caller, for dumps; its frames do not change.
@@ -103,7 +103,7 @@ bool is_gated_or_traced(const G* g) noexcept {
                                                  const call_site& site,
                                                  hand_off when) noexcept {
     return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed_hint) &&
-           !is_gated_or_traced(g) && (g->traits & trait::ambient) == 0;
+           !takes_special_calls(g) && (g->traits & trait::ambient) == 0;
 }
 
 // at: as for lend. Returns the caller's M, which take_place may change.
@@ -221,6 +221,9 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
     G* g = m->g;
     if (begins_simply(m, g, site, when)) [[likely]] {
         lend(m, g, find_caller());
+    } else if (current_simulation() != nullptr) {
+        call.m = nullptr;  // a simulation has no other thread; so waits in the call are those of the green thread
+        return;
     } else {
         m = begin_specially(call, m, site, when, find_caller());
     }
@@ -238,7 +241,12 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 void begin_blocking(open_call& call, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     M* m = current_g_m();
     call = {m, 0, nullptr, nullptr};
-    if (m != nullptr) begin_specially(call, m, site, when, at);
+    if (m == nullptr) return;
+    if (current_simulation() != nullptr) {
+        call.m = nullptr;  // as above
+        return;
+    }
+    begin_specially(call, m, site, when, at);
 }
 
 [[gnu::aligned(64)]] void end_blocking(const open_call& call, call_site& site) noexcept {

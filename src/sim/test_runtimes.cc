@@ -48,6 +48,9 @@ weft::detail::cancel_context* test_runtimes::place(const weft::detail::G& g,
         to = known->second;
         starting_.erase(known);
     }
+    if (to != 0 && all_[to].of == nullptr)
+        run_.fail(verdict::leaked,
+                  "a timer of a weft::runtime has started a green thread after it had ended; stop timers before");
     of_.resize(number + 1);
     of_[number] = to;
     ++all_[to].started;

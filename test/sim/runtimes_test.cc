@@ -288,6 +288,37 @@ TEST(SimulatedRuntime, GreenThreadsOfAHostThatCrashesEndThere) {
     EXPECT_TRUE(r) << r.text();
 }
 
+TEST(SimulatedRuntime, ATimerThatOutlivesItIsALeak) {
+    const sim::report r = explore([] {
+        bool ran = false;
+        {
+            runtime rt;
+            rt.run([&] { after_func(1h, [&] { ran = true; }).detach(); });
+        }
+        sleep_for(2h);
+    });
+    EXPECT_EQ(r.result, sim::verdict::leaked) << r.text();
+    EXPECT_NE(r.reason.find("timer"), std::string::npos) << r.text();
+}
+
+TEST(SimulatedRuntime, WaitsInBlockingCallsLetOthersRun) {
+    const auto body = [] {
+        const chan<int> c;
+        go([c] { c.send(3); });
+        EXPECT_EQ(blocking([&] { return c.recv().value_or(0); }), 3);
+        EXPECT_THROW(with_timeout(1ms, [&] { blocking([&] { (void)c.recv(); }); }), timed_out);
+        EXPECT_THROW(blocking([] { throw std::runtime_error("no"); }), std::runtime_error);
+        blocking_pool pool("pool", 1);
+        wait_group both;
+        for (int i = 0; i < 2; ++i) both.go([&] { pool.run([] { std::this_thread::sleep_for(1h); }); });
+        both.wait();
+    };
+    const sim::report r = explore(body);
+    EXPECT_TRUE(r) << r.text();
+    const sim::report again = repeat(body);
+    EXPECT_TRUE(again) << again.text();
+}
+
 TEST(SimulatedRuntimeDeathTest, RefusesToWaitForItsCaller) {
     const auto in_simulation = [](auto f) { (void)sim::explore({.schedules = 1}, f); };
     EXPECT_DEATH(in_simulation([] {
