@@ -38,9 +38,17 @@ static_assert(sizeof(frame_record) == 2 * sizeof(void*), "as the processors have
 #endif
 }
 
-// For __builtin_frame_address(0).
+// For WEFT_FRAME_POINTER().
 [[nodiscard]] inline frame_record* record_of(void* fp) noexcept {
     return reinterpret_cast<frame_record*>(record_address(reinterpret_cast<uintptr_t>(fp)));
 }
 
 }  // namespace weft::detail
+
+// Of the function that contains it, which must have a frame pointer. On Windows, GCC saves the
+// caller's frame pointer next to the return address.
+#if defined(_WIN32)
+#define WEFT_FRAME_POINTER() (static_cast<char*>(__builtin_dwarf_cfa()) - 2 * sizeof(void*))
+#else
+#define WEFT_FRAME_POINTER() __builtin_frame_address(0)
+#endif

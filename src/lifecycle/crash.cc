@@ -13,8 +13,6 @@
 
 #include "base/assert.h"
 #include "base/report_hook.h"
-#include "context/frame_record.h"
-#include "context/return_address.h"
 #include "handoff/blocking.h"
 #include "lifecycle/adopt.h"
 #include "lifecycle/fork.h"
@@ -226,26 +224,6 @@ void report_overflow(G& g) noexcept {
     }
     call_report_hook(reported::fatal);
     std::abort();
-}
-
-WEFT_NO_SANITIZE int read_frames(
-    const void* pc, const void* fp, const void* low, const struct stack& s, const void** pcs, int max) noexcept {
-    int count = 0;
-    if (pc != nullptr) pcs[count++] = pc;
-    uintptr_t at = record_address(reinterpret_cast<uintptr_t>(fp));
-    auto lowest = reinterpret_cast<uintptr_t>(low);
-    for (const struct stack* on = &s; on != nullptr; on = on->continued()) {
-        const auto highest = reinterpret_cast<uintptr_t>(on->high()) - 2 * sizeof(void*);
-        if (on != &s) lowest = reinterpret_cast<uintptr_t>(on->low);
-        while (count < max && at >= lowest && at <= highest && at % sizeof(void*) == 0) {
-            const auto* record = reinterpret_cast<const frame_record*>(at);
-            if (record->return_address == nullptr) return count;
-            pcs[count++] = strip_signature(record->return_address);
-            lowest = at + 1;  // frames go upwards
-            at = record_address(reinterpret_cast<uintptr_t>(record->outer));
-        }
-    }
-    return count;
 }
 
 void print_identity(report& out, const G& g) noexcept {
