@@ -90,9 +90,9 @@ void on_fatal() noexcept {
         report out(os::stderr_fd);
         out.print(refused ? "weft: fatal: no memory to grow the stack of " : "weft: fatal: stack overflow in ");
         print_identity(out, *hit.owner);
-        out.print("\nweft: its stack of %zu KiB, %p to %p, %s at %p; use %s\n", hit.size() / 1024,
-                  static_cast<const void*>(hit.low), static_cast<const void*>(hit.high()),
-                  refused ? "could not grow" : "is used up", f.address,
+        out.print("\nweft: its stack of %zu KiB, 0x%zx to 0x%zx, %s at 0x%zx; use %s\n", hit.size() / 1024,
+                  reinterpret_cast<uintptr_t>(hit.low), reinterpret_cast<uintptr_t>(hit.high()),
+                  refused ? "could not grow" : "is used up", reinterpret_cast<uintptr_t>(f.address),
                   hit.continues ? "a larger size for on_big_stack"
                   : refused     ? "fewer green threads, or stack_policy::fixed"
                   : hit.end != nullptr
