@@ -157,10 +157,10 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resume
     WEFT_SEH(.seh_endproc)
 WEFT_FUNCTION_END(run_context_entry)
 
-// See call_on_stack.h. While the function runs, the bounds cover all addresses, because an
-// exception that leaves it passes frames on both stacks. Such an exception leaves them that wide.
-WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argument
-    WEFT_SEH(.seh_proc run_call_on_stack)
+// See call_on_stack_windows_x86_64.cc. While the function runs, the bounds cover all addresses,
+// because the search for a handler of a fault passes frames on both stacks.
+WEFT_FUNCTION_BEGIN(run_call_on_stack_no_throw)  // rcx top, rdx function, r8 argument
+    WEFT_SEH(.seh_proc run_call_on_stack_no_throw)
     endbr64
     pushq %rbp
     WEFT_SEH(.seh_pushreg %rbp)
@@ -190,6 +190,6 @@ WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argu
     popq %rbp
     retq
     WEFT_SEH(.seh_endproc)
-WEFT_FUNCTION_END(run_call_on_stack)
+WEFT_FUNCTION_END(run_call_on_stack_no_throw)
 
 #include "elf_notes_x86_64.h"

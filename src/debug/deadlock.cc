@@ -297,7 +297,7 @@ void print_wait(report& out, scheduler& s, const G& g) noexcept {
     out.print("weft:     green thread %llu", static_cast<unsigned long long>(seen.who.id));
     if (seen.who.name[0] != '\0') out.print(" \"%s\"", seen.who.name);
     out.print(": %s", text(seen.reason));
-    if (seen.object != nullptr) out.print(" at %p", seen.object);
+    if (seen.object != nullptr) out.print(" at 0x%zx", reinterpret_cast<uintptr_t>(seen.object));
     const wait_seen other = wait_at(seen.next);
     if (other.g != nullptr) {
         out.print(", which green thread %llu%s %s", static_cast<unsigned long long>(other.who.id),

@@ -1,6 +1,7 @@
 // dump_json.cc: the JSON form of a dump. docs/debugging.md lists the fields; a field may be added
 // within a version of the format, never changed.
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string_view>
 
@@ -44,7 +45,7 @@ void json_writer::print_frame(const void* pc, bool is_return_address, bool is_fi
     const std::size_t address = place.address;
     if (is_return_address) --place.address;
     const auto print_address = [&] {
-        out_.print("\"pc\":\"%p\"", pc);
+        out_.print("\"pc\":\"0x%zx\"", reinterpret_cast<uintptr_t>(pc));
         if (!is_known) return;
         out_.print(",\"module\":");
         print_text(place.module);

@@ -60,6 +60,7 @@ WEFT_NO_SANITIZE frames_found read_unbounded(const os::fault& from,
     constexpr uintptr_t frame_max = uintptr_t{1} << 20;  // a larger step is not a frame
     frames_found found;
     pcs[found.count++] = from.pc;
+    if (!records_are_linked) return found;
     tested_pages pages;
     auto lowest = reinterpret_cast<uintptr_t>(from.address);
     const void* fp = from.fp;

@@ -29,7 +29,7 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when, const
 
 // For at: the caller of the function that this is inlined in.
 [[gnu::always_inline]] inline run_context_t find_caller() noexcept {
-    frame_record* record = record_of(__builtin_frame_address(0));
+    frame_record* record = record_of(WEFT_FRAME_POINTER());
     return {record + 1, __builtin_return_address(0), record->outer};
 }
 

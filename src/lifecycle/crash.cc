@@ -13,8 +13,6 @@
 
 #include "base/assert.h"
 #include "base/report_hook.h"
-#include "context/frame_record.h"
-#include "context/return_address.h"
 #include "handoff/blocking.h"
 #include "lifecycle/adopt.h"
 #include "lifecycle/fork.h"
@@ -92,9 +90,9 @@ void on_fatal() noexcept {
         report out(os::stderr_fd);
         out.print(refused ? "weft: fatal: no memory to grow the stack of " : "weft: fatal: stack overflow in ");
         print_identity(out, *hit.owner);
-        out.print("\nweft: its stack of %zu KiB, %p to %p, %s at %p; use %s\n", hit.size() / 1024,
-                  static_cast<const void*>(hit.low), static_cast<const void*>(hit.high()),
-                  refused ? "could not grow" : "is used up", f.address,
+        out.print("\nweft: its stack of %zu KiB, 0x%zx to 0x%zx, %s at 0x%zx; use %s\n", hit.size() / 1024,
+                  reinterpret_cast<uintptr_t>(hit.low), reinterpret_cast<uintptr_t>(hit.high()),
+                  refused ? "could not grow" : "is used up", reinterpret_cast<uintptr_t>(f.address),
                   hit.continues ? "a larger size for on_big_stack"
                   : refused     ? "fewer green threads, or stack_policy::fixed"
                   : hit.end != nullptr
@@ -226,26 +224,6 @@ void report_overflow(G& g) noexcept {
     }
     call_report_hook(reported::fatal);
     std::abort();
-}
-
-WEFT_NO_SANITIZE int read_frames(
-    const void* pc, const void* fp, const void* low, const struct stack& s, const void** pcs, int max) noexcept {
-    int count = 0;
-    if (pc != nullptr) pcs[count++] = pc;
-    uintptr_t at = record_address(reinterpret_cast<uintptr_t>(fp));
-    auto lowest = reinterpret_cast<uintptr_t>(low);
-    for (const struct stack* on = &s; on != nullptr; on = on->continued()) {
-        const auto highest = reinterpret_cast<uintptr_t>(on->high()) - 2 * sizeof(void*);
-        if (on != &s) lowest = reinterpret_cast<uintptr_t>(on->low);
-        while (count < max && at >= lowest && at <= highest && at % sizeof(void*) == 0) {
-            const auto* record = reinterpret_cast<const frame_record*>(at);
-            if (record->return_address == nullptr) return count;
-            pcs[count++] = strip_signature(record->return_address);
-            lowest = at + 1;  // frames go upwards
-            at = record_address(reinterpret_cast<uintptr_t>(record->outer));
-        }
-    }
-    return count;
 }
 
 void print_identity(report& out, const G& g) noexcept {

@@ -29,7 +29,8 @@ void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void*
 [[noreturn]] void report_overflow(G& g) noexcept;
 
 // Stores up to max return addresses: pc, unless nullptr, and the chain from fp. Frames lie on s, at
-// or above low, and on the stacks that s continues. Returns the count.
+// or above low, and on the stacks that s continues. Where frame records are not linked
+// (context/frame_record.h), low is the stack pointer. Returns the count.
 int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
 
 // "green thread 7 \"acceptor\" (started by 1 at main.cc:12, in int main())".

@@ -140,11 +140,11 @@ public:
     void add_unknown(const void* pc, const os::code_place* place) noexcept {
         end_run();
         if (place == nullptr) {
-            out_.print("    #%-2d %p\n", index_++, pc);
+            out_.print("    #%-2d 0x%zx\n", index_++, reinterpret_cast<uintptr_t>(pc));
             return;
         }
-        out_.print("    #%-2d %p %s (%s+0x%zx)\n", index_++, pc, place->function == nullptr ? "?" : place->function,
-                   place->module, place->address);
+        out_.print("    #%-2d 0x%zx %s (%s+0x%zx)\n", index_++, reinterpret_cast<uintptr_t>(pc),
+                   place->function == nullptr ? "?" : place->function, place->module, place->address);
     }
 
     void add_repeated(int times) noexcept {
@@ -234,7 +234,7 @@ void report::frames(const void* const* pcs, int count, frame_style style) noexce
 void report::entry(const void* address) noexcept {
     os::code_place place{};
     if (!os::find_code(address, place)) {
-        print("    entry %p\n", address);
+        print("    entry 0x%zx\n", reinterpret_cast<uintptr_t>(address));
         return;
     }
     bool is_first = true;
@@ -246,8 +246,8 @@ void report::entry(const void* address) noexcept {
         print("\n");
     });
     if (count != 0) return;
-    print("    entry %p %s (%s+0x%zx)\n", address, place.function == nullptr ? "?" : place.function, place.module,
-          place.address);
+    print("    entry 0x%zx %s (%s+0x%zx)\n", reinterpret_cast<uintptr_t>(address),
+          place.function == nullptr ? "?" : place.function, place.module, place.address);
 }
 
 void report::backtrace(const void* pc, const void* fp, const struct stack& s) noexcept {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <weft/net/unix.h>
+#include <weft/net/tcp.h>
 #include <weft/weft.h>
 
 #include "os/os.h"
@@ -58,7 +58,9 @@ TEST_F(Sysmon, RescansForACallThatBeginsDuringItsScan) {
 
 // Only the M that runs could poll, so the monitor is called for that again and again.
 TEST_F(Sysmon, ScansRarelyWhilePolledRequestsArrive) {
-    auto [client, server] = net::unix_stream::pair();
+    net::tcp_listener listener(net::endpoint::loopback(0));
+    auto client = net::tcp_stream::connect(listener.local_endpoint());
+    auto server = listener.accept();
     rt_.go([s = std::move(server)]() mutable {
         char b[1];
         while (s.read_some(b) != 0) s.write_all(b);

@@ -37,6 +37,9 @@ TEST(Endpoint, WithoutAnAddressItIsTheWildcard) {
 }
 
 TEST(Endpoint, TheScopeMayBeAnInterfacesName) {
+#if defined(_WIN32)
+    GTEST_SKIP() << "this system has no interface of that name";
+#endif
     const auto parsed = endpoint::parse("[fe80::1%lo]:80");
     ASSERT_TRUE(parsed);
     EXPECT_NE(parsed->scope(), 0U);

@@ -20,12 +20,12 @@ struct fault;
 // Ignored by default, and debuggers pass it through.
 #if defined(SIGURG)
 inline constexpr int default_interrupt_signal = SIGURG;
+inline constexpr bool can_interrupt = !handlers_come_late;
 #else
 inline constexpr int default_interrupt_signal = 1;  // the system has none: only 0, no interrupts, matters
+inline constexpr bool can_interrupt = false;
 #endif
 inline constexpr int largest_signal = 64;
-
-inline constexpr bool can_interrupt = !handlers_come_late;
 
 struct interruption {
     uintptr_t sp;

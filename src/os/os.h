@@ -41,6 +41,9 @@ void unmap_kept_pages() noexcept;
 // The pages then read as zero. Returns false if they are unchanged (mlockall).
 bool discard_pages(void* address, std::size_t size) noexcept;
 
+// The same for pages that other threads may read meanwhile: these read the old content or zeros.
+bool discard_read_pages(void* address, std::size_t size) noexcept;
+
 // Make accesses to [address, address + size) fault, or return false (docs/stacks.md, Guards).
 // write_protect lets reads pass, and needs allow_write_protect for its mapping.
 [[nodiscard]] bool guard_region(void* address, std::size_t size) noexcept;

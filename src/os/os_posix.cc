@@ -49,6 +49,9 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
     return address;
 }
 
+// New pages take the place of the old ones at once.
+bool discard_read_pages(void* address, std::size_t size) noexcept { return discard_pages(address, size); }
+
 bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
 
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {

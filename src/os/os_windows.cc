@@ -80,6 +80,14 @@ bool discard_pages(void* address, std::size_t size) noexcept {
     return true;
 }
 
+// Discarded pages are gone for a moment. So these are cleared, and the system may then drop their
+// content: they read as zero either way. The process stays charged for them.
+bool discard_read_pages(void* address, std::size_t size) noexcept {
+    std::memset(address, 0, size);
+    if (VirtualAlloc(address, size, MEM_RESET, PAGE_READWRITE) != nullptr) VirtualUnlock(address, size);
+    return true;
+}
+
 bool protect_pages(void* address, std::size_t size) noexcept {
     DWORD before = 0;
     return VirtualProtect(address, size, PAGE_NOACCESS, &before) != 0;

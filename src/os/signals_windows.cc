@@ -13,7 +13,10 @@
 // Rejected for questions: SuspendThread, and a look from outside: what looks asks for the state of
 // its own thread. So questions are not answered.
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
+#include <string_view>
+#include <system_error>
 
 #include "base/report_hook.h"
 #include "os/console_windows.h"
@@ -138,9 +141,19 @@ void restore_signals() noexcept {}
 // Those that the console sends: Ctrl-C, Ctrl-Break, and SIGTERM when the window is closed.
 int signal_number(std::string_view name) noexcept {
     if (name.starts_with("SIG")) name.remove_prefix(3);
-    if (name == "INT") return SIGINT;
-    if (name == "BREAK") return SIGBREAK;
-    if (name == "TERM") return SIGTERM;
+
+    struct named {
+        std::string_view name;
+        int number;
+    };
+
+    constexpr named all[] = {{"INT", SIGINT}, {"BREAK", SIGBREAK}, {"TERM", SIGTERM}};
+    int number = 0;
+    const auto result = std::from_chars(name.data(), name.data() + name.size(), number);
+    const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
+    for (const named& s : all) {
+        if (is_number ? s.number == number : s.name == name) return s.number;
+    }
     return 0;
 }
 

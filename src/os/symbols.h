@@ -10,6 +10,13 @@
 
 namespace weft::detail::os {
 
+// Whether functions get names: exported ones here, others by a process that runs this program.
+#if defined(_WIN32)
+inline constexpr bool knows_names = false;
+#else
+inline constexpr bool knows_names = true;
+#endif
+
 // The names live as long as the module is loaded.
 struct code_place {
     const char* path;      // the module's file; of the program, only a name

@@ -13,6 +13,7 @@ TEST(FindCode, KnowsAFunctionOfTheSystemsLibrary) {
     code_place place{};
     ASSERT_TRUE(find_code(reinterpret_cast<const void*>(&std::localeconv), place));
     if (place.in_program) GTEST_SKIP() << "a static program";
+    if (!knows_names) GTEST_SKIP() << "exported names are not looked up on this system";
     ASSERT_NE(place.function, nullptr);
     EXPECT_EQ(std::string_view(place.function), "localeconv");
     EXPECT_EQ(std::string_view(place.module).find('/'), std::string_view::npos);
@@ -26,6 +27,7 @@ TEST(FindCode, KnowsTheProgramAlsoWhereNoDynamicLinkerIs) {
     ASSERT_TRUE(find_code(reinterpret_cast<const void*>(&a_function), place));
     EXPECT_TRUE(place.in_program);
     EXPECT_GT(place.address, 0U);
+    if (!knows_names) GTEST_SKIP() << "on this system the program is not started again to find names";
     EXPECT_TRUE(runs_at_start());
 }
 

@@ -14,6 +14,7 @@ constexpr DWORD path_max = 1024;
 HMODULE module_at(const void* pc) noexcept {
     constexpr DWORD flags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
     HMODULE module = nullptr;
+    if (pc == nullptr) return nullptr;  // for it the system names the program
     return GetModuleHandleExA(flags, static_cast<const char*>(pc), &module) != 0 ? module : nullptr;
 }
 

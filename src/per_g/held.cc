@@ -121,7 +121,7 @@ void report_held_mutex(const G& g, const void* frame) noexcept {
         "\nweft: leaves its OS thread (it waits, yields or ends) while it holds %u mutex%s of the system: the next "
         "green thread that locks %s on this thread blocks it; use weft::mutex\n",
         seen.count, seen.count == 1 ? "" : "es", seen.count == 1 ? "it" : "one");
-    out.print("weft: mutex %p, locked at\n", seen.mutex);
+    out.print("weft: mutex 0x%zx, locked at\n", reinterpret_cast<uintptr_t>(seen.mutex));
     int count = 0;
     while (count < lock_site::frames && seen.site.pcs[count] != nullptr) ++count;
     out.frames(seen.site.pcs, count, {});

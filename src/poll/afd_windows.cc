@@ -32,6 +32,7 @@
 // Threads: see backend.h.
 #include <winternl.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -171,6 +172,7 @@ public:
         AcquireSRWLockExclusive(&lock_);
         int error = find_locked(fd) != nullptr ? EEXIST : 0;
         if (error == 0) error = arm_locked(w->reads);
+        if (error == EBADF && GetFileType(os::to_handle(fd)) != FILE_TYPE_UNKNOWN) error = EPERM;  // no socket
         if (error != 0) {
             ReleaseSRWLockExclusive(&lock_);
             delete w;

@@ -196,7 +196,8 @@ uint64_t g_pool::discard_retired(chunk& c) noexcept {
         uint32_t n = 1;
         while (i + n < count && whole[i + n] == whole[i] + n) ++n;
         freezing.lock();
-        const bool done = os::discard_pages(c.gs_of(whole[i]), n * unit_size());  // else they stay dead Gs or zeros
+        const bool done =
+            os::discard_read_pages(c.gs_of(whole[i]), n * unit_size());  // else they stay dead Gs or zeros
         freezing.unlock();
         put_back(c, whole + i, n);
         if (done) bytes += n * unit_size();

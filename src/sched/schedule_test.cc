@@ -550,7 +550,7 @@ struct loot {
 
 // One of two Ps computes, with n Gs in its ring and one in run_next.
 loot rob(int n) {
-    const test::no_preemption undisturbed;  // else another M continues the victim's P beside the thief
+    const test::no_retakes undisturbed;  // else another M continues the victim's P beside the thief
     runtime rt({.procs = 2});
     return rt.run([&] {
         std::atomic<bool> other_runs{false};

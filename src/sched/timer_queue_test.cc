@@ -141,7 +141,7 @@ TEST_F(TimerQueue, APassedDeadlineIsRaisedToTheEarliest) {
 TEST_F(TimerQueue, EqualDeadlinesLeaveInTheOrderTheyWereAdded) {
     constexpr int n = 1000;
     const auto t = std::make_unique<timer[]>(n);
-    for (const int64_t away : {7L, 7 * us, 7 * ms, 7 * second, 7 * hour}) {
+    for (const int64_t away : {int64_t{7}, 7 * us, 7 * ms, 7 * second, 7 * hour}) {
         const int64_t from = queue_.next_deadline() == never ? 0 : away;
         for (int i = 0; i < n; ++i) add(t[i], from + 8 * hour + away + i % 2, from);
         for (const int parity : {0, 1}) {
@@ -185,7 +185,7 @@ TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentTimesKeepOrder) {
 
 TEST_F(TimerQueue, AnyTimerCanBeRemoved) {
     constexpr int n = 20;
-    for (const int64_t scale : {1L, 50L, us, ms, second}) {
+    for (const int64_t scale : {int64_t{1}, int64_t{50}, us, ms, second}) {
         for (int out = 0; out < n; ++out) {
             timer t[n];
             const int64_t from = queue_.next_deadline() == never ? 0 : scale;
@@ -266,11 +266,11 @@ TEST_F(TimerQueue, PopAnyDrainsTheQueue) {
 TEST_F(TimerQueue, ManyTimersLeaveInDeadlineOrder) {
     const int n = test::scaled(300'000);
     const auto t = std::make_unique<timer[]>(static_cast<std::size_t>(n));
-    for (const int64_t step : {1L, -1L, 1000L, -1000L, 1'000'003L}) {
+    for (const int64_t step : {int64_t{1}, int64_t{-1}, int64_t{1000}, int64_t{-1000}, int64_t{1'000'003}}) {
         for (int i = 0; i < n; ++i) add(t[i], (step > 0 ? 0 : -step * n) + step * i);
         int64_t before = -1;
         int count = 0;
-        while (const timer* next = pop_due(1'000'003L * n)) {
+        while (const timer* next = pop_due(int64_t{1'000'003} * n)) {
             ASSERT_GT(next->deadline_ns, before);
             before = next->deadline_ns;
             ++count;

@@ -4,8 +4,6 @@
 // The frames of the call lie on another stack, and the compiled call returns by a jump
 // (weft/detail/call_at.h). So only the caller preserves callee-saved registers. The functions here
 // keep as many values as possible live across a call, in all kinds of frames.
-#include <alloca.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -79,7 +77,7 @@ TEST(BlockingFrames, TheCallPreservesTheCallersValues) {
 // A frame of which the compiler knows neither the size nor the start.
 [[gnu::noinline]] int64_t hold_in_a_frame_of(std::size_t size, int64_t n) {
     alignas(128) std::array<int64_t, 16> aligned{};
-    auto* const dynamic = static_cast<unsigned char*>(alloca(size));
+    auto* const dynamic = static_cast<unsigned char*>(__builtin_alloca(size));
     std::memset(dynamic, static_cast<int>(n & 0x7f), size);
     std::iota(aligned.begin(), aligned.end(), n);
     int64_t in_call = 0;
@@ -111,7 +109,7 @@ TEST(BlockingFrames, TheCalleesFrameMayHaveAnySizeAndAlignment) {
         for (std::size_t size = 1; size < 1500; size += 7) {
             const std::size_t sum = blocking([size] {
                 alignas(128) std::array<unsigned char, 256> aligned{};
-                auto* const dynamic = static_cast<unsigned char*>(alloca(size));
+                auto* const dynamic = static_cast<unsigned char*>(__builtin_alloca(size));
                 std::memset(dynamic, 1, size);
                 if (misaligned_by(aligned.data(), 128) != 0) return std::size_t{0};
                 if (misaligned_by(__builtin_frame_address(0), 16) != 0) return std::size_t{0};

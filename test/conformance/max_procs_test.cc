@@ -14,6 +14,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -82,9 +83,9 @@ TEST_P(MaxProcs, ZeroMeansTheDefaultNumber) {
 }
 
 TEST_P(MaxProcs, RunMaxprocsSetsTheDefaultNumber) {
-    ::setenv("RUN_MAXPROCS", "3", 1);  // NOLINT(concurrency-mt-unsafe): nobody else reads it now
+    change_environment("RUN_MAXPROCS", "3");
     rt().set_max_procs(0);
-    ::unsetenv("RUN_MAXPROCS");  // NOLINT(concurrency-mt-unsafe): as above
+    change_environment("RUN_MAXPROCS", nullptr);
     EXPECT_EQ(rt().procs(), 3U);
 }
 

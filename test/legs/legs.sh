@@ -37,7 +37,7 @@ legs_of_full() {
     cat <<'END'
 riscv64     GCC for riscv64 under an emulator
 musl_cross  Clang with libc++ and musl, static, for aarch64 and riscv64 under an emulator: unit, exceptions, storm; examples link
-ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; Windows: examples run under wine
+ports       FreeBSD on x86-64, macOS on Arm and x86-64: library and examples compile and link; Windows: examples and tests run under wine
 modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++: every source and example alone; every header with libc++
 gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
 gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
@@ -386,16 +386,17 @@ leg_musl_cross() {
 windows_examples=(01_hello 02_ping_pong 03_prime_sieve 04_worker_pool 06_deadlines 07_futures 08_plain_threads
     09_inside_a_library 10_select 11_scopes 12_timers 13_coroutines)
 
-# Without optimization. Unit tests do not run here yet (docs/platforms.md). A step for the first start
-# of wine, which makes a folder with the files of a system. ctest has a limit of time for each test.
+# Without optimization. A step for the first start of wine, which makes a folder with the files of a
+# system. ctest has a limit of time for each test. wine starts threads slowly.
 windows_step() {
     local -x WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d'
+    local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
     local options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON "$quickly_compiled")
-    build_step windows weft weft_instrument "${windows_examples[@]}" || return 1
+    build_step windows weft weft_instrument "${windows_examples[@]}" {unit,exceptions,storm}_tests || return 1
     step "first start of wine" timeout 300 /usr/lib/wine/wine64 wineboot -i || return 1
     local names
     names=$(printf '|%s' "${windows_examples[@]}")
-    ctest_step windows -R "^example\\.(${names#|})$"
+    ctest_step windows -R "^(example\\.(${names#|})|(unit|exceptions|storm)\\..*)$"
 }
 
 leg_modes() {

@@ -1,8 +1,5 @@
 #include "bystanders.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -71,21 +68,6 @@ void take_turns() {
 }
 
 }  // namespace
-
-leash::leash() {
-    if (::pipe2(pipe_, O_CLOEXEC) != 0) std::abort();
-}
-
-leash::~leash() {
-    let_go();
-    ::close(pipe_[0]);
-    ::close(pipe_[1]);
-}
-
-void leash::let_go() {
-    gone_ = true;
-    if (::write(pipe_[1], "", 1) != 1) std::abort();
-}
 
 struct bystanders::state {
     explicit state(runtime& r) : rt(r) {}

@@ -1,6 +1,5 @@
 #include "connections.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,17 +25,6 @@ std::pair<over_udp::socket, over_udp::socket> over_udp::pair() {
 
 void tell_failure(const char* over) {
     if (::testing::Test::HasFailure()) std::printf("there were failures by the end of what is done over %s\n", over);
-}
-
-void make_buffers_small(net::socket& s) {
-    const int size = 32 * 1024;  // much less makes TCP wait for its timers: loopback packets have 64 KiB
-    EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
-    EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)), 0);
-}
-
-void reset_on_close(net::socket& s) {
-    const linger at_once{.l_onoff = 1, .l_linger = 0};
-    EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
 }
 
 std::string secret_bytes(uint64_t key, uint64_t from, std::size_t count) {

@@ -10,15 +10,17 @@ namespace weft::test {
 
 namespace {
 
-std::size_t regions_in_use() {
-    std::size_t count = 0;
+// Reserved regions count, as address space does on other systems.
+void count_regions(resources& all) {
     const char* at = nullptr;
     MEMORY_BASIC_INFORMATION info;
     while (VirtualQuery(at, &info, sizeof(info)) != 0) {
-        if (info.State != MEM_FREE) ++count;
+        if (info.State != MEM_FREE) {
+            ++all.mappings;
+            all.virtual_kib += info.RegionSize / 1024;
+        }
         at = static_cast<const char*>(info.BaseAddress) + info.RegionSize;
     }
-    return count;
 }
 
 }  // namespace
@@ -28,14 +30,12 @@ resources resources::now() {
     DWORD handles = 0;
     GetProcessHandleCount(GetCurrentProcess(), &handles);
     all.fds = handles;
-    all.mappings = regions_in_use();
+    count_regions(all);
     all.threads = weft::detail::os::thread_count();
     PROCESS_MEMORY_COUNTERS memory{};
     memory.cb = sizeof(memory);
-    if (GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof(memory)) != 0) {
-        all.virtual_kib = memory.PagefileUsage / 1024;
+    if (GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof(memory)) != 0)
         all.resident_kib = memory.WorkingSetSize / 1024;
-    }
     return all;
 }
 

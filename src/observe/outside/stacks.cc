@@ -113,7 +113,7 @@ const chain* stacks::add(unwound found, uint64_t sp) {
     return chains_.back().get();
 }
 
-// As read_frames() in lifecycle/crash.cc.
+// As read_frames() in lifecycle/read_frames.cc.
 unwound stacks::follow_frame_pointers(const seen_g& g) {
     unwound found;
     found.pcs.push_back(g.pc);

@@ -1,0 +1,26 @@
+// leash.cc: see bystanders.h.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "bystanders.h"
+
+namespace weft::test {
+
+leash::leash() {
+    if (::pipe2(pipe_, O_CLOEXEC) != 0) std::abort();
+}
+
+leash::~leash() {
+    let_go();
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+}
+
+void leash::let_go() {
+    gone_ = true;
+    if (::write(pipe_[1], "", 1) != 1) std::abort();
+}
+
+}  // namespace weft::test
