@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "http/http2.h"
 #include "http/later.h"
 
 namespace weft::http::detail {
@@ -61,7 +62,28 @@ void connection::serve() {
     client_->close();
 }
 
+// Whether the client speaks HTTP/2: it says so in the handshake of TLS, or, without TLS, begins
+// with the preface.
+bool connection::begins_http2() {
+    if (!server_.how.http2 || !has_http2()) return false;
+    if (client_->is_secure()) return client_->protocol() == "h2";
+    const clock::time_point until = later(clock::now(), server_.how.header_time);
+    while (in_.size() < http2_preface.size() && http2_preface.starts_with(in_.text())) {
+        client_->set_read_deadline(until);
+        std::error_code ec;
+        const std::size_t n = client_->read_some(in_.room(), ec);
+        in_.add(n);
+        if (n == 0) return false;
+    }
+    return in_.text().starts_with(http2_preface);
+}
+
 void connection::serve_requests() {
+    if (!client_->is_secure() && !await_request()) return;
+    if (begins_http2()) {
+        more_may_come_ = serve_http2(server_, *client_, in_, place_, peer_);
+        return;
+    }
     while (await_request()) {
         const bool goes_on = serve_request();
         if (has_header_) log_request();

@@ -63,6 +63,7 @@ private:
 
     // ---- connection.cc: from one request to the next.
     void serve_requests();
+    [[nodiscard]] bool begins_http2();
     [[nodiscard]] bool await_request();
     [[nodiscard]] bool serve_request();
     void reset();
