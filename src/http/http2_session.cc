@@ -177,7 +177,10 @@ void http2_session::start_ready(weft::task_scope& streams) {
         const locked held(lock_);
         if (ready_.empty()) return;
         all.swap(ready_);
-        for (const auto& s : all) streams_.insert(s.get());
+        for (const auto& s : all) {
+            streams_.insert(s.get());
+            if (is_over_) s->close_locked();
+        }
     }
     for (std::unique_ptr<http2_stream>& s : all) {
         http2_stream* const one = s.get();
@@ -198,13 +201,11 @@ void http2_session::start_ready(weft::task_scope& streams) {
 void http2_session::lose(bool is_end) {
     {
         locked held(lock_);
-        if (is_end &&
-            !server_.how.cancel_if_client_gone) {  // its handlers run to their end, and it gets what they send
+        if (is_end && !server_.how.cancel_if_client_gone) {  // it gets what its handlers send
+            for (http2_stream* const s : streams_) s->lose_body_locked();
             changed_.wait(held, [this] { return is_over_ || streams_.empty(); });
-            while (!is_over_ && nghttp2_session_want_write(native_.get()) != 0) {
-                wake_writer_locked();
-                changed_.wait(held);
-            }
+            wake_writer_locked();
+            changed_.wait(held, [this] { return is_over_ || is_writer_idle_; });
         }
         end_locked();
     }
@@ -222,7 +223,9 @@ void http2_session::write_on() {
             may_come_more_ = true;
             end_locked();
         } else if (batch_.empty()) {
-            std::string().swap(batch_);
+            if (batch_.capacity() > batch_kept) std::string().swap(batch_);
+            is_writer_idle_ = true;
+            changed_.notify_all();
             to_write_.wait(held);
         } else {
             std::error_code ec;

@@ -87,8 +87,9 @@ private:
     enum class drain_step : uint8_t { none, announced, last };
 
     static constexpr std::size_t batch_max = std::size_t{64} * 1024;
-    static constexpr std::size_t queue_max = 256;  // frames, without DATA
-    static constexpr int32_t window = 1 << 20;     // of the connection, in bytes
+    static constexpr std::size_t batch_kept = std::size_t{4} * 1024;  // while nothing is sent
+    static constexpr std::size_t queue_max = 256;                     // frames, without DATA
+    static constexpr int32_t window = 1 << 20;                        // of the connection, in bytes
     static constexpr std::size_t header_max_factor = 8;
 
     struct deleter {
@@ -122,7 +123,10 @@ private:
     [[nodiscard]] bool has_started_locked() const noexcept { return !streams_.empty() || !ready_.empty(); }
 
     // Something may have to be sent.
-    void wake_writer_locked() noexcept { to_write_.notify_one(); }
+    void wake_writer_locked() noexcept {
+        is_writer_idle_ = false;
+        to_write_.notify_one();
+    }
 
     // A stream's green thread has ended.
     void leave_locked(http2_stream& s) noexcept;
@@ -160,6 +164,7 @@ private:
     rate_limit resets_;
     rate_limit pointless_;
     bool has_settings_ = false;
+    bool is_writer_idle_ = false;
     bool is_terminating_ = false;  // GOAWAY, and then the end
     bool is_over_ = false;
     bool may_come_more_ = false;

@@ -136,6 +136,11 @@ void http2_stream::end_body_locked() noexcept {
     changed_.notify_all();
 }
 
+void http2_stream::lose_body_locked() noexcept {
+    is_body_lost_ = true;
+    changed_.notify_all();
+}
+
 void http2_stream::close_locked() {
     if (is_closed_) return;
     is_closed_ = true;
@@ -274,7 +279,9 @@ void http2_stream::ask_for_body_locked() {
 void http2_stream::wait_for_body(locked& held, std::error_code& ec) {
     const clock::time_point begin = clock::now();
     const clock::time_point until = later(begin, body_time_left_);
-    const auto has_changed = [this] { return body_.size() != body_begin_ || is_body_ended_ || is_closed_; };
+    const auto has_changed = [this] {
+        return body_.size() != body_begin_ || is_body_ended_ || is_body_lost_ || is_closed_;
+    };
     try {
         if (!changed_.wait_until(held, until, has_changed)) fail_body(errc::body_too_slow, ec);
     } catch (const weft::cancelled&) {

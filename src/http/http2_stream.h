@@ -53,6 +53,9 @@ public:
     void add_body_locked(std::string_view data);
     void end_body_locked() noexcept;
 
+    // Nothing more is received.
+    void lose_body_locked() noexcept;
+
     // Nothing more is received or sent. Cancels the handler.
     void close_locked();
 
@@ -133,6 +136,7 @@ private:
     std::chrono::nanoseconds write_time_left_;
     std::size_t written_in_time_ = 0;
     bool is_body_ended_ = false;
+    bool is_body_lost_ = false;
     bool is_last_ = false;  // pieces_ are the last ones
     bool is_end_sent_ = false;
     bool is_closed_ = false;

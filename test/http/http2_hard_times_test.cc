@@ -113,7 +113,9 @@ WEFT_SIM_TEST_WITH(Http2HardTimes, AnswersAClientThatClosesItsSendingSideIfToldT
     c.ask(3, "POST", "/", {}, false);
     sleep_for(1s);
     c.stream().shutdown_send();
+    EXPECT_TRUE(h2_is_about(h2_time_of([&] { EXPECT_TRUE(c.receive(3).reset) << "its body is incomplete"; }), 0s));
     EXPECT_EQ(c.receive(1).body, "deaf");
+    EXPECT_TRUE(h2_is_about(h2_time_of([&] { c.rest(); }), 0s));
 }
 
 // ---- Limits.

@@ -1,7 +1,9 @@
 // http2_protocol_test.cc: clients that break rules of HTTP/2 (RFC 9113), frame by frame. In
 // simulations.
+#include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "http/http2_client.h"
@@ -229,6 +231,54 @@ WEFT_SIM_TEST_WITH(Http2Protocol, EndsAConnectionWithoutPreface, one_schedule())
     c.rest();
     EXPECT_TRUE(c.is_closed);
     EXPECT_EQ(c.pings_answered, 0U);
+}
+
+// Bytes of a valid connection, some of which are changed at random: the server neither crashes nor
+// keeps anything.
+WEFT_SIM_TEST_WITH(Http2Protocol, SurvivesChangedBytes, one_schedule()) {
+    constexpr int connections = 400;
+    http::server_options how;
+    how.cancel_if_client_gone = false;  // a client that ends its side still gets answers
+    served s(
+        [](http::server& to) {
+            to.handle("/{$}", [](request& r, response& w) {
+                w.trailer("X-Sum", "1");
+                w.send(r.body());
+            });
+            to.handle("/wait", [](request&, response&) { sleep_for(1s); });
+        },
+        how);
+    std::string valid =
+        h2::frame(NGHTTP2_SETTINGS, 0, 0, h2::number(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 2) + h2::number(256, 4));
+    valid += header_of(h2::request_fields("GET", "/wait"), end_both, 1);
+    valid += request_of("POST", {{"content-length", "300"}}, end_headers) + data_of(std::string(300, 'x'), end_stream);
+    valid += h2::frame(NGHTTP2_WINDOW_UPDATE, 0, 3, h2::number(1000, 4)) + h2::frame(NGHTTP2_PING, 0, 0, "12345678");
+    valid += header_of(h2::request_fields("POST", "/", {{"cookie", "a=b"}, {"te", "trailers"}}), end_headers, 5);
+    valid += data_of("abc", 0, 5) + header_of({{"x-trailer", "1"}}, end_both, 5);
+    valid += h2::frame(NGHTTP2_PRIORITY, 0, 7, h2::number(3, 4) + "x") +
+             h2::frame(NGHTTP2_RST_STREAM, 0, 1, h2::number(8, 4));
+    valid += header_of(h2::request_fields("HEAD", "/"), NGHTTP2_FLAG_END_STREAM, 7);
+    valid += h2::frame(NGHTTP2_CONTINUATION, end_headers, 7, h2::block({{"more", "1"}}));
+    unsigned answered = 0;
+    std::mt19937 random(1);  // NOLINT(*-msc51-cpp): the same bytes each time
+    for (int i = 0; i < connections; ++i) {
+        h2_client c(s, true);
+        std::string bytes = valid;
+        for (std::size_t changes = random() % 6; changes != 0; --changes) {
+            const std::size_t at = random() % bytes.size();
+            bytes[at] =
+                static_cast<char>(random() % 3 == 0 ? random() : static_cast<unsigned>(bytes[at]) + random() % 3);
+        }
+        c.send_bytes(bytes);
+        std::error_code ec;
+        c.stream().shutdown_send(ec);
+        c.rest();
+        EXPECT_TRUE(c.is_closed);
+        for (const auto& [id, stream] : c.streams) answered += stream.status == 200 ? 1 : 0;
+    }
+    sleep_for(10s);
+    EXPECT_GT(answered, 100U);
+    EXPECT_EQ(s.server().stats().open, 0U);
 }
 
 }  // namespace
