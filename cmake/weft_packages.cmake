@@ -85,11 +85,15 @@ if(TARGET weft_tls)
     TEXT "${weft_about}\nThis package has the headers of TLS streams, and the files for CMake\nand pkg-config.")
 endif()
 if(TARGET weft_http)
+  set(weft_http2_dependency)
+  if(weft_http2)
+    set(weft_http2_dependency ", libnghttp2-dev")
+  endif()
   weft_package(http libweft-http${weft_abi} SECTION libs SUMMARY "HTTP server for weft"
     DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
     TEXT "${weft_about}\nThis package has the shared library of the HTTP server.")
   weft_package(http_dev libweft-http-dev SECTION libdevel SUMMARY "HTTP server for weft (development files)"
-    DEPENDS "libweft-http${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})"
+    DEPENDS "libweft-http${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})${weft_http2_dependency}"
     TEXT "${weft_about}\nThis package has the headers of the HTTP server, and the files for\nCMake and pkg-config.")
 endif()
 if(TARGET weft_http_client)

@@ -23,7 +23,7 @@ import common  # noqa: E402
 PARTS = {
     "weft": ("libweft.*", []),
     "weft-tls": ("libweft_tls.*", ["openssl"]),
-    "weft-http": ("libweft_http.*", ["boost"]),
+    "weft-http": ("libweft_http.*", ["boost", "nghttp2"]),
     "weft-http-client": ("libweft_http_client.*", ["curl"]),
     "weft-sim": ("libweft_sim.*", []),
     "weft-observe": ("libweft_observe.*", ["elfutils", "protozero", "zlib"]),
@@ -34,6 +34,7 @@ PARTS = {
 OTHERS = {
     "openssl": ("Apache-2.0", ("pkg-config", "openssl"), "libssl"),
     "curl": ("curl", ("pkg-config", "libcurl"), "libcurl"),
+    "nghttp2": ("MIT", ("pkg-config", "libnghttp2"), "libnghttp2"),
     "elfutils": ("LGPL-3.0-or-later OR GPL-2.0-or-later", ("pkg-config", "libdw"), "libdw"),
     "zlib": ("Zlib", ("pkg-config", "zlib"), "libz"),
     "ncurses": ("X11-distribute-modifications-variant", ("pkg-config", "ncursesw"), "libncursesw"),

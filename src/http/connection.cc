@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "http/http2.h"
 #include "http/later.h"
 
 namespace weft::http::detail {
@@ -19,8 +20,6 @@ constexpr std::size_t linger_bytes = std::size_t{1} << 20;
 
 // How much of a body that no handler wanted is skipped, to keep the connection.
 constexpr uint64_t skipped_max = uint64_t{256} * 1024;
-
-constexpr unsigned client_closed_request = 499;  // in logs; no client gets it
 
 // If the server closed the socket while the client still sends, the kernel would reset the
 // connection, and the client might never see the last response. So this closes the sending side,
@@ -41,7 +40,7 @@ void say_goodbye(transport& client) {
 }  // namespace
 
 connection::connection(server_state& server, accepted one)
-    : server_(server),
+    : handling(server),
       client_(std::move(one.client)),
       peer_(std::move(one.peer)),
       watch_(std::make_shared<client_watch>(*client_, in_)),
@@ -63,7 +62,28 @@ void connection::serve() {
     client_->close();
 }
 
+// Whether the client speaks HTTP/2: it says so in the handshake of TLS, or, without TLS, begins
+// with the preface.
+bool connection::begins_http2() {
+    if (!server_.how.http2 || !has_http2()) return false;
+    if (client_->is_secure()) return client_->protocol() == "h2";
+    const clock::time_point until = later(clock::now(), server_.how.header_time);
+    while (in_.size() < http2_preface.size() && http2_preface.starts_with(in_.text())) {
+        client_->set_read_deadline(until);
+        std::error_code ec;
+        const std::size_t n = client_->read_some(in_.room(), ec);
+        in_.add(n);
+        if (n == 0) return false;
+    }
+    return in_.text().starts_with(http2_preface);
+}
+
 void connection::serve_requests() {
+    if (!client_->is_secure() && !await_request()) return;
+    if (begins_http2()) {
+        more_may_come_ = serve_http2(server_, *client_, in_, place_, peer_);
+        return;
+    }
     while (await_request()) {
         const bool goes_on = serve_request();
         if (has_header_) log_request();
@@ -93,31 +113,11 @@ bool connection::await_request() {
 }
 
 void connection::reset() {
+    reset_handling();
     request_parts& r = access::parts(request_);
-    r.method.clear();
-    r.target.clear();
-    r.path.clear();
-    r.query = r.pattern = {};
-    r.params.clear();
-    r.fields.clear();
-    r.trailers.clear();
-    r.content_length.reset();
     r.peer = peer_;
     r.is_secure = client_->is_secure();
-    r.allows_encoded_body = false;
-    response_parts& w = access::parts(response_);
-    w.status = status::ok;
-    w.has_begun = false;
-    w.body_bytes = 0;
-    w.fields.clear();
-    w.trailers.clear();
-    w.unsent.clear();
-    w.filter = nullptr;
-    began_ = clock::now();
     first_line_.clear();
-    route_ = nullptr;
-    bad_target_ = nullptr;
-    clean_path_.reset();
     expects_continue_ = false;
     body_error_.clear();
     body_time_left_ = server_.how.body_time;
@@ -125,9 +125,8 @@ void connection::reset() {
     write_time_left_ = server_.how.write_time;
     written_in_time_ = 0;
     announced_.reset();
-    sent_ = 0;
     has_header_ = true;
-    is_head_request_ = keep_alive_ = is_upgraded_ = is_broken_ = is_too_long_ = false;
+    keep_alive_ = is_upgraded_ = false;
     parser_.emplace(r, server_.how.header_max, server_.how.body_max);
 }
 
@@ -192,13 +191,22 @@ bool connection::skip_body() {
     return false;
 }
 
+// With the request's context around it: what cancels the handler's waits.
+void connection::call_handler() {
+    using weft::detail::never;
+    find_route();
+    const auto limit = server_.how.handler_time;
+    const int64_t deadline = limit.count() == 0 ? never : weft::detail::deadline_after(limit);
+    weft::detail::cancel_context running(weft::detail::enclosing_context(), deadline);
+    watch_->begin(running, !parser().is_done(), server_.how.cancel_if_client_gone);
+    if (server_.is_cut_off()) running.cancel();
+    call_chain(running);
+    if (watch_->end()) is_broken_ = true;
+}
+
 void connection::log_request() {
-    const unsigned code = response_.status();
-    if (code != client_closed_request) ++server_.counted.responses[std::min(code / 100, 5U)];
-    server_.counted.body_bytes_sent += sent_;
-    if (!server_.how.access_log) return;
-    if (first_line_.empty()) note_first_line();
-    server_.how.access_log({peer_, first_line_, code, sent_, clock::now() - began_});
+    if (first_line_.empty() && server_.how.access_log) note_first_line();
+    log(peer_, first_line_);
 }
 
 void turn_away(transport& client) {

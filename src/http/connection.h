@@ -21,7 +21,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,15 +32,14 @@
 
 #include "http/client_watch.h"
 #include "http/date.h"
-#include "http/exchange.h"
+#include "http/handling.h"
 #include "http/input.h"
 #include "http/parser.h"
-#include "http/router.h"
 #include "http/server_state.h"
 
 namespace weft::http::detail {
 
-class connection final : public exchange {
+class connection final : public handling {
 public:
     connection(server_state& server, accepted one);
     ~connection() = default;
@@ -54,28 +52,22 @@ public:
     void send_body(std::span<const net::const_buffer> pieces, std::error_code& ec) override;
     void send_file(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec) override;
 
-    [[nodiscard]] bool is_head_request() const noexcept override { return is_head_request_; }
-
     void cancel_handler() noexcept override { watch_->cancel(); }
-
-    [[nodiscard]] weft::event& draining() noexcept override { return server_.draining; }
 
     [[nodiscard]] upgraded upgrade() override;
 
     void drain_by(drain_hook* hook) noexcept override { place_.drain_by(hook); }
 
-    void dispatch() override;
-
 private:
-    using clock = std::chrono::steady_clock;
-
     enum class body_form { whole, counted, chunked, to_the_end };
 
     // ---- connection.cc: from one request to the next.
     void serve_requests();
+    [[nodiscard]] bool begins_http2();
     [[nodiscard]] bool await_request();
     [[nodiscard]] bool serve_request();
     void reset();
+    void call_handler();
     void log_request();
     [[nodiscard]] bool skip_body();
 
@@ -89,16 +81,6 @@ private:
     std::size_t fill_body(net::mutable_buffer room, std::error_code& ec);
     [[nodiscard]] bool read_directly(net::mutable_buffer into, std::error_code& ec);
 
-    // ---- connection_handle.cc
-    void call_handler();
-    void call_inside();
-    void handle_exception(bool is_cancelled);
-    void answer_exception(bool is_cancelled) noexcept;
-    void report(const std::exception_ptr& e) noexcept;
-    void answer(unsigned code, std::string_view text);
-    void answer_without_route();
-    void find_route();
-
     // ---- connection_write.cc
     void finish(std::error_code& ec);
     void finish_whole(std::error_code& ec);
@@ -109,15 +91,11 @@ private:
     }
 
     void begin_head(body_form form, std::optional<uint64_t> size);
-    [[nodiscard]] std::optional<uint64_t> announced_size() const;
-    [[nodiscard]] bool has_body() const noexcept;
     void choose_form();
     void write_out(std::span<const net::const_buffer> pieces, std::error_code& ec);
     void count_written(clock::time_point begin, std::size_t bytes);
-    void report_length(uint64_t said, const std::string& wrote);
     void send_file_piecewise(fs::file& file, uint64_t offset, uint64_t size, std::error_code& ec);
 
-    server_state& server_;
     const std::unique_ptr<transport> client_;
     const std::string peer_;
     input in_;
@@ -128,29 +106,20 @@ private:
 
     // Of the current request.
     std::optional<request_parser> parser_;  // of each request a new one
-    clock::time_point began_;
-    std::string first_line_;  // only if it is needed
-    const router::route* route_ = nullptr;
-    const char* bad_target_ = nullptr;  // not nullptr: why there cannot be a route
-    std::string_view path_;             // not decoded
+    std::string first_line_;                // only if it is needed
     bool expects_continue_ = false;
     std::error_code body_error_;
     std::chrono::nanoseconds body_time_left_{0};
     std::size_t body_bytes_in_time_ = 0;
-    std::optional<std::string> clean_path_;  // if path_ is not clean
 
     // Of its response.
     body_form form_ = body_form::whole;
     std::optional<uint64_t> announced_;
-    uint64_t sent_ = 0;  // bytes of the body
     std::chrono::nanoseconds write_time_left_{0};
     std::size_t written_in_time_ = 0;
     bool has_header_ = true;  // or a refusal of it
-    bool is_head_request_ = false;
     bool keep_alive_ = false;
     bool is_upgraded_ = false;    // another protocol has the connection
-    bool is_broken_ = false;      // the rest cannot be sent, or must not
-    bool is_too_long_ = false;    // the handler wrote more than it announced, before anything was sent
     bool more_may_come_ = false;  // the client does not know that the server closes
 };
 

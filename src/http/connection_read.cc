@@ -17,13 +17,6 @@ using error = boost::beast::http::error;
 
 namespace {
 
-constexpr std::size_t bytes_in_time = std::size_t{256} * 1024;  // server.h: body_time
-
-// Whether the body has a content coding.
-bool is_encoded(const headers& fields) noexcept {
-    return fields.has("Content-Encoding") && !same_text(fields.get("Content-Encoding"), "identity");
-}
-
 boost::asio::const_buffer buffer_of(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -35,7 +28,7 @@ void connection::note_first_line() {
         const std::string_view begun = in_.text();
         first_line_ = begun.substr(0, begun.find_first_of("\r\n"));
     } else {
-        ((((first_line_ = r.method) += ' ') += r.target) += r.version >= 11 ? " HTTP/1.1" : " HTTP/1.0");
+        first_line_ = first_line();
     }
 }
 
@@ -161,7 +154,7 @@ std::size_t connection::read_body(net::mutable_buffer into, std::error_code& ec)
     ec = body_error_;
     if (ec || into.size() == 0 || parser().is_done()) return 0;
     const request_parts& r = access::parts(request_);
-    if (!r.allows_encoded_body && is_encoded(r.fields)) return fail_body(errc::encoded_body, ec);
+    if (!r.allows_encoded_body && is_encoded_unexpectedly()) return fail_body(errc::encoded_body, ec);
     const std::optional<uint64_t> size = request_.content_length();
     if (size && *size > parser().body_max()) return fail_body(errc::body_too_large, ec);
     if (!in_.empty()) expects_continue_ = false;  // the client did not wait for it

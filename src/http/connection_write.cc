@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <stdexcept>
 #include <vector>
 
 #include "http/connection.h"
@@ -13,12 +12,9 @@ namespace weft::http::detail {
 
 namespace {
 
-constexpr std::size_t written_in_time = std::size_t{256} * 1024;  // server.h: write_time
-constexpr uint64_t sent_with_header = uint64_t{32} * 1024;        // shorter files are copied: a system call less
+constexpr uint64_t sent_with_header = uint64_t{32} * 1024;  // shorter files are copied: a system call less
 constexpr std::size_t copied_at_a_time = std::size_t{64} * 1024;
 constexpr std::size_t pieces_max = 8;
-
-bool status_has_body(unsigned code) noexcept { return code != status::no_content && code != status::not_modified; }
 
 void append_number(std::string& to, uint64_t n, int base) {
     std::array<char, 24> digits;
@@ -31,18 +27,6 @@ void append_field(std::string& to, std::string_view name, std::string_view value
 }
 
 }  // namespace
-
-// The Content-Length that the handler has set, if it is a number.
-std::optional<uint64_t> connection::announced_size() const {
-    const std::string_view text = response_.headers().get("Content-Length");
-    uint64_t n = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return n;
-}
-
-// Whether bytes of the body are sent.
-bool connection::has_body() const noexcept { return !is_head_request_ && status_has_body(response_.status()); }
 
 // Writes the header to out_. size: for Content-Length.
 void connection::begin_head(body_form form, std::optional<uint64_t> size) {
@@ -98,7 +82,7 @@ void connection::choose_form() {
 void connection::count_written(clock::time_point begin, std::size_t bytes) {
     write_time_left_ -= clock::now() - begin;
     written_in_time_ += bytes;
-    if (written_in_time_ < written_in_time) return;
+    if (written_in_time_ < bytes_in_time) return;
     written_in_time_ = 0;
     write_time_left_ = server_.how.write_time;
 }
@@ -119,12 +103,12 @@ void connection::write_out(std::span<const net::const_buffer> pieces, std::error
     for (const net::const_buffer& piece : pieces) {
         const auto* data = static_cast<const char*>(piece.data());
         for (std::size_t left = piece.size(); left != 0 && !ec;) {
-            const std::size_t n = std::min(left, written_in_time - written_in_time_ - bytes);
+            const std::size_t n = std::min(left, bytes_in_time - written_in_time_ - bytes);
             batch.emplace_back(data, n);
             data += n;
             left -= n;
             bytes += n;
-            if (written_in_time_ + bytes == written_in_time || batch.size() == pieces_max) flush();
+            if (written_in_time_ + bytes == bytes_in_time || batch.size() == pieces_max) flush();
         }
     }
     if (!batch.empty() && !ec) flush();
@@ -163,11 +147,6 @@ void connection::send_body(std::span<const net::const_buffer> pieces, std::error
     if (sends && form_ == body_form::chunked) all[count++] = net::const_buffer("\r\n");
     write_out(std::span(all).first(count), ec);
     if (!ec && sends) sent_ += size;
-}
-
-void connection::report_length(uint64_t said, const std::string& wrote) {
-    report(std::make_exception_ptr(std::length_error("weft: it set Content-Length to " + std::to_string(said) +
-                                                     ", and wrote " + wrote + ": leave that field to the server")));
 }
 
 void connection::finish_whole(std::error_code& ec) {
@@ -252,7 +231,7 @@ void connection::send_file_piecewise(fs::file& file, uint64_t offset, uint64_t s
             const clock::time_point begin = clock::now();
             client_->set_write_deadline(later(begin, write_time_left_));
             n = client_->send_file(file.native_handle(), offset + sent_,
-                                   std::min<uint64_t>(size - sent_, written_in_time - written_in_time_), ec);
+                                   std::min<uint64_t>(size - sent_, bytes_in_time - written_in_time_), ec);
             count_written(begin, n);
         } else {
             const net::mutable_buffer part(piece.data(), std::min<uint64_t>(size - sent_, piece.size()));

@@ -1,8 +1,8 @@
 // exchange.h: one request and its response, whatever the version of HTTP. What request and response
 // need of the connection.
 //
-// HTTP/1.1 has one exchange per connection at a time (connection.h). HTTP/2 would have one per
-// stream.
+// HTTP/1.1 has one exchange per connection at a time (connection.h), HTTP/2 one per
+// stream (http2_stream.h).
 #pragma once
 
 #include <cstddef>

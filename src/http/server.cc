@@ -1,6 +1,7 @@
 // server.cc: see weft/http/server.h.
 #include <weft/http/server.h>
 
+#include "http/http2.h"
 #include "http/server_state.h"
 
 namespace weft::http {
@@ -24,6 +25,11 @@ void server::accept_from(detail::acceptor& from) { state_->accept_from(from); }
 void server::serve_one(detail::accepted one) { state_->serve(std::move(one)); }
 
 std::size_t server::end(int64_t deadline_ns) { return state_->end(deadline_ns); }
+
+std::vector<std::string> server::protocols() const {
+    if (state_->how.http2 && detail::has_http2()) return {"h2", "http/1.1"};
+    return {"http/1.1"};
+}
 
 server_stats server::stats() const noexcept {
     const auto& counted = state_->counted;

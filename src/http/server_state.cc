@@ -34,6 +34,7 @@ void check_limits(const server_options& how) {
     };
     need(how.header_max != 0, "header_max");
     need(how.connections_max != 0, "connections_max");
+    need(how.http2_streams_max != 0, "http2_streams_max");
     need(how.header_time > 0ns, "header_time");
     need(how.body_time > 0ns, "body_time");
     need(how.idle_time > 0ns, "idle_time");
@@ -260,6 +261,8 @@ std::size_t server_state::end(int64_t deadline_ns) {
         for (place* const p : places_) {
             p->client_.close();
             p->watch_.cancel();
+            const guard place_locked(p->lock_);
+            if (p->hook_ != nullptr) p->hook_->cut_off();
         }
         changed_.wait(locked, [this] { return places_taken_ == 0; });
         locked.unlock();

@@ -16,6 +16,9 @@ public:
 
     virtual void drain() noexcept = 0;
 
+    // The time for that is over: the connection has been closed. Cancels what runs.
+    virtual void cut_off() noexcept {}
+
 protected:
     ~drain_hook() = default;
 };

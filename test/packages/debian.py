@@ -18,7 +18,7 @@ from common import HELLO, HELLO_PRINTS, ROOT, fail, output_of, run
 
 CONSUMER = os.path.join(ROOT, "test", "house", "consumer")
 SUITES = ["bookworm", "trixie"]
-OF_COMPONENTS = re.compile(r"ssl|dw1|elf|ncurses|boost|zlib|protozero|curl")
+OF_COMPONENTS = re.compile(r"ssl|dw1|elf|ncurses|boost|zlib|protozero|curl|nghttp2")
 PACKAGES = ["libweft0", "libweft-dev", "libweft-tls0", "libweft-tls-dev", "libweft-http0", "libweft-http-dev",
             "libweft-http-client0", "libweft-http-client-dev", "libweft-sim0", "libweft-sim-dev",
             "libweft-observe0", "libweft-observe-page0", "libweft-observe-dev", "weft-tools"]

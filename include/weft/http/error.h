@@ -14,7 +14,7 @@ namespace weft::http {
 /// Why the body of a request cannot be read, or the response not written. Errors of the socket
 /// below have their own codes.
 enum class errc {
-    incomplete_body = 1,  ///< the client closed the connection within the body
+    incomplete_body = 1,  ///< the client closed the connection, or reset its stream, within the body
     body_too_large,       ///< the body is larger than body_max: status 413
     body_too_slow,        ///< the body did not arrive in body_time: status 408
     bad_body,             ///< the chunks of the body are malformed: status 400

@@ -94,7 +94,7 @@ public:
     /// has a host ("http://example.com/"), it is that one. May be empty under HTTP/1.0.
     [[nodiscard]] std::string_view host() const noexcept { return parts_.fields.get("Host"); }
 
-    /// 10 or 11: HTTP/1.0 or HTTP/1.1.
+    /// 10, 11 or 20: HTTP/1.0, HTTP/1.1 or HTTP/2.
     [[nodiscard]] unsigned version() const noexcept { return parts_.version; }
 
     /// The client's address: "127.0.0.1:4711". "-" if it is not known.

@@ -1,5 +1,5 @@
 // server.h: an HTTP server. Each connection is a green thread, which calls handlers one after the
-// other.
+// other. Under HTTP/2, each request is a green thread.
 //
 //     weft::http::server s;
 //     s.handle("GET /users/{id}", [](http::request& r, http::response& w) {
@@ -34,6 +34,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
@@ -48,8 +49,8 @@ namespace detail {
 class server_state;
 }  // namespace detail
 
-/// Called for each request, by the green thread of its connection. It may be called by several at
-/// once.
+/// Called for each request, by the green thread of its connection, or of the request under HTTP/2.
+/// It may be called by several at once.
 using handler = std::function<void(request&, response&)>;
 
 /// Called around handlers, also where no pattern fits, or the target is malformed (path() is then
@@ -70,6 +71,10 @@ struct server_options {
     uint64_t body_max = 1024 * 1024;       ///< bytes of a request's body, else 413; see request::set_body_max()
     std::size_t connections_max = 10'000;  ///< open connections; others get 503
 
+    /// Whether clients may use HTTP/2, if the library is built with it: see server::protocols().
+    bool http2 = true;
+    std::size_t http2_streams_max = 100;  ///< requests at a time on a connection of HTTP/2; others are refused
+
     std::chrono::nanoseconds header_time = std::chrono::seconds(10);  ///< also for a TLS handshake; else 408
     std::chrono::nanoseconds body_time = std::chrono::seconds(30);    ///< for each 256 KiB; else 408
     std::chrono::nanoseconds idle_time = std::chrono::seconds(60);    ///< between two requests
@@ -80,7 +85,7 @@ struct server_options {
     /// only its sending side cannot be told from one that has gone.
     bool cancel_if_client_gone = true;
 
-    /// Called after each request whose header was complete or refused, by its connection. An
+    /// Called after each request whose header was complete or refused, by its green thread. An
     /// exception from it ends the connection.
     std::function<void(const access_entry&)> access_log = {};
 
@@ -167,6 +172,10 @@ public:
     std::size_t shutdown(std::chrono::duration<Rep, Period> time) {
         return end(weft::detail::deadline_after(time));
     }
+
+    /// The application protocols that it speaks, for tls::server_options::protocols: "h2" (with
+    /// HTTP/2) and "http/1.1". Without TLS, a client that begins with HTTP/2 is served, too.
+    [[nodiscard]] std::vector<std::string> protocols() const;
 
     [[nodiscard]] server_stats stats() const noexcept;
 

@@ -42,6 +42,9 @@ public:
     virtual void set_read_deadline(time_point when) = 0;
     virtual void set_write_deadline(time_point when) = 0;
     [[nodiscard]] virtual bool is_secure() const noexcept = 0;
+
+    // What was agreed on in the handshake (ALPN); empty: nothing.
+    [[nodiscard]] virtual std::string protocol() const = 0;
 };
 
 template <typename Stream>
@@ -79,6 +82,14 @@ public:
     void set_write_deadline(time_point when) override { stream_.set_write_deadline(when); }
 
     [[nodiscard]] bool is_secure() const noexcept override { return has_handshake; }
+
+    [[nodiscard]] std::string protocol() const override {
+        if constexpr (requires { stream_.protocol(); }) {
+            return stream_.protocol();
+        } else {
+            return {};
+        }
+    }
 
 private:
     static constexpr bool has_handshake = requires(Stream& s, std::error_code& ec) { s.handshake(ec); };

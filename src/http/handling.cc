@@ -1,4 +1,8 @@
-// connection_handle.cc: calls the handler of a request. See connection.h.
+// handling.cc: see handling.h.
+#include "http/handling.h"
+
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -7,15 +11,41 @@
 #include <weft/cancel.h>
 #include <weft/error.h>
 
-#include "http/connection.h"
 #include "http/target.h"
 #include "http/text.h"
 
 namespace weft::http::detail {
 
+void handling::reset_handling() {
+    request_parts& r = access::parts(request_);
+    r.method.clear();
+    r.target.clear();
+    r.path.clear();
+    r.query = r.pattern = {};
+    r.params.clear();
+    r.fields.clear();
+    r.trailers.clear();
+    r.content_length.reset();
+    r.allows_encoded_body = false;
+    response_parts& w = access::parts(response_);
+    w.status = status::ok;
+    w.has_begun = false;
+    w.body_bytes = 0;
+    w.fields.clear();
+    w.trailers.clear();
+    w.unsent.clear();
+    w.filter = nullptr;
+    began_ = clock::now();
+    route_ = nullptr;
+    bad_target_ = nullptr;
+    clean_path_.reset();
+    sent_ = 0;
+    is_head_request_ = is_broken_ = is_too_long_ = false;
+}
+
 // A status with a line of text, in place of the handler's body. Fields that describe that body are
 // removed; others, which may come from middleware, are kept.
-void connection::answer(unsigned code, std::string_view text) {
+void handling::answer(unsigned code, std::string_view text) {
     response_parts& w = access::parts(response_);
     if (w.has_begun) return;
     for (const std::string_view of_body : {"Content-Length", "Content-Encoding", "Content-Range", "Accept-Ranges",
@@ -34,8 +64,7 @@ void connection::answer(unsigned code, std::string_view text) {
     w.body_bytes = w.unsent.size();
 }
 
-// Splits the target, and finds the handler.
-void connection::find_route() {
+void handling::find_route() {
     request_parts& r = access::parts(request_);
     const std::optional<split_target> parts = split(r.target);
     if (!parts || (parts->path == "*" && r.method != "OPTIONS")) {
@@ -76,7 +105,7 @@ std::string location_of(std::string_view path, std::string_view query) {
 
 // 404, 405, a redirection to the clean path or to the same path with a slash, or what OPTIONS asks
 // for.
-void connection::answer_without_route() {
+void handling::answer_without_route() {
     const request_parts& r = access::parts(request_);
     if (path_ == "*") {
         response_.status(status::no_content);
@@ -104,7 +133,7 @@ void connection::answer_without_route() {
     access::parts(response_).fields.set("Allow", allowed);
 }
 
-void connection::dispatch() {
+void handling::dispatch() {
     if (bad_target_ != nullptr) {
         answer(status::bad_request, bad_target_);
     } else if (route_ == nullptr) {
@@ -114,7 +143,7 @@ void connection::dispatch() {
     }
 }
 
-void connection::report(const std::exception_ptr& e) noexcept {
+void handling::report(const std::exception_ptr& e) noexcept {
     try {
         if (server_.how.on_exception) {
             server_.how.on_exception(e, request_);
@@ -159,7 +188,7 @@ unsigned status_of(const std::error_code& ec) noexcept {
 }  // namespace
 
 // Turns the current exception of a handler into a response.
-void connection::handle_exception(bool is_cancelled) {
+void handling::handle_exception(bool is_cancelled) {
     unsigned code = status::internal_server_error;
     std::string text;
     try {
@@ -199,7 +228,7 @@ void connection::handle_exception(bool is_cancelled) {
 }
 
 // The same. If there is no memory for an answer, the connection ends.
-void connection::answer_exception(bool is_cancelled) noexcept {
+void handling::answer_exception(bool is_cancelled) noexcept {
     try {
         handle_exception(is_cancelled);
     } catch (...) {
@@ -207,15 +236,46 @@ void connection::answer_exception(bool is_cancelled) noexcept {
     }
 }
 
-// With the request's context around it: what cancels the handler's waits.
-void connection::call_inside() {
-    using weft::detail::never;
-    const auto limit = server_.how.handler_time;
-    const int64_t deadline = limit.count() == 0 ? never : weft::detail::deadline_after(limit);
-    weft::detail::cancel_context running(weft::detail::enclosing_context(), deadline);
-    const bool is_watched = server_.how.cancel_if_client_gone;
-    watch_->begin(running, !parser().is_done(), is_watched);
-    if (server_.is_cut_off()) running.cancel();
+void handling::report_length(uint64_t said, const std::string& wrote) {
+    report(std::make_exception_ptr(std::length_error("weft: it set Content-Length to " + std::to_string(said) +
+                                                     ", and wrote " + wrote + ": leave that field to the server")));
+}
+
+std::optional<uint64_t> handling::announced_size() const {
+    const std::string_view text = response_.headers().get("Content-Length");
+    uint64_t n = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return n;
+}
+
+bool handling::status_has_body(unsigned code) noexcept {
+    return code != status::no_content && code != status::not_modified;
+}
+
+bool handling::has_body() const noexcept { return !is_head_request_ && status_has_body(response_.status()); }
+
+bool handling::is_encoded_unexpectedly() const noexcept {
+    const headers& fields = request_.headers();
+    return fields.has("Content-Encoding") && !same_text(fields.get("Content-Encoding"), "identity");
+}
+
+std::string handling::first_line() const {
+    std::string line(request_.method());
+    ((line += ' ') += request_.target()) += request_.version() < 11    ? " HTTP/1.0"
+                                            : request_.version() == 11 ? " HTTP/1.1"
+                                                                       : " HTTP/2.0";
+    return line;
+}
+
+void handling::log(std::string_view peer, std::string_view first_line) {
+    const unsigned code = response_.status();
+    if (code != client_closed_request) ++server_.counted.responses[std::min(code / 100, 5U)];
+    server_.counted.body_bytes_sent += sent_;
+    if (server_.how.access_log) server_.how.access_log({peer, first_line, code, sent_, clock::now() - began_});
+}
+
+void handling::call_chain(weft::detail::cancel_context& running) {
     try {
         const weft::detail::ambient_scope inside(&running);
         if (server_.chain) {
@@ -226,12 +286,6 @@ void connection::call_inside() {
     } catch (...) {
         answer_exception(running.requested());
     }
-    if (watch_->end()) is_broken_ = true;
-}
-
-void connection::call_handler() {
-    find_route();
-    call_inside();
 }
 
 }  // namespace weft::http::detail
