@@ -237,7 +237,12 @@ void walk(const std::string& root, census& seen, const std::function<void(std::s
 input_file::~input_file() {
     if (fd_ < 0) return;
     struct stat facts{};
-    if (fstat(fd_, &facts) == 0) seen_.mark(path_, read_, nanoseconds(facts.st_mtim));
+#if defined(__APPLE__)
+    const timespec& changed = facts.st_mtimespec;
+#else
+    const timespec& changed = facts.st_mtim;
+#endif
+    if (fstat(fd_, &facts) == 0) seen_.mark(path_, read_, nanoseconds(changed));
     close(fd_);
 }
 

@@ -176,6 +176,12 @@ T of_callers(F&& of, const T& if_none) noexcept {
     return all;
 }
 
+// The green threads of r in a simulation; nullptr: of the caller's runtime.
+void count_simulated(const runtime* r, stats_snapshot& all) noexcept {
+    const simulated_runtimes* runtimes = current_simulation()->runtimes();
+    if (runtimes != nullptr && (r == nullptr || runtimes->has(*r))) runtimes->count(r, all);
+}
+
 }  // namespace
 
 latencies latencies_of_caller() noexcept { return of_callers(latencies_of, latencies{}); }
@@ -184,7 +190,7 @@ latencies latencies_of_caller() noexcept { return of_callers(latencies_of, laten
 
 stats_snapshot stats() noexcept {
     stats_snapshot all = detail::of_callers(detail::stats_of, stats_snapshot{});
-    if (detail::simulation* sim = detail::current_simulation()) sim->runtimes().count(nullptr, all);
+    if (detail::current_simulation() != nullptr) detail::count_simulated(nullptr, all);
     return all;
 }
 
@@ -199,8 +205,7 @@ stats_snapshot runtime::stats() const noexcept {
     const detail::runtime_use s = use();
     if (s == nullptr) return {};
     stats_snapshot all = detail::stats_of(*s);
-    detail::simulation* sim = detail::current_simulation();
-    if (sim != nullptr && sim->runtimes().has(*this)) sim->runtimes().count(this, all);
+    if (detail::current_simulation() != nullptr) detail::count_simulated(this, all);
     return all;
 }
 

@@ -57,8 +57,10 @@ void pass_edge_on(waiter& first) noexcept {
     }
 }
 
-// Unlinks g, or waits for the external thread that has claimed it. Touches an object only while g
-// is linked to it: others may be gone.
+}  // namespace
+
+// Or waits for the external thread that has claimed it. Touches an object only while g is linked to
+// it: others may be gone.
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
     if (state == g_state::dead) return;
@@ -86,7 +88,16 @@ void unlink_waiter(G& g) noexcept {
     }
 }
 
-}  // namespace
+void release_abandoned(G& g) noexcept {
+    if (g.never_ran()) g.entry->destroy(g.closure());
+    if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
+    drop_labels(g);
+    if ((g.traits & trait::recorded) != 0) drop_record(g);
+    if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
+    static constexpr entry_type released{[](void*) {}, [](void*) noexcept {}, 0, 1};
+    g.entry = &released;
+    g.traits &= static_cast<uint8_t>(~trait::ends_slowly);
+}
 
 bool wait_for_external_refs(const scheduler& s, int64_t deadline_ns) noexcept {
     for (uint32_t i = 0; s.external_refs.load(acquire) != 0; ++i) {  // pairs with unpin
@@ -114,11 +125,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if ((g.traits & trait::contexts) != 0) {
             for (const struct stack* on = g.stack; on != nullptr; on = on->continued()) s.stacks.keep(*on);
         }
-        if (g.never_ran()) g.entry->destroy(g.closure());
-        if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
-        drop_labels(g);
-        if ((g.traits & trait::recorded) != 0) drop_record(g);
-        if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
+        release_abandoned(g);
     });
     static_cast<void>(wait_for_external_refs(s, never));  // lend() pins s while the record exists
     return count;

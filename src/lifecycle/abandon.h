@@ -12,6 +12,14 @@
 
 namespace weft::detail {
 
+// g, which does not run, will never run again: removes it from the queues of what it waits for, and
+// gives back what it was given.
+void unlink_waiter(G& g) noexcept;
+
+// Then: destroys its closure, if that never ran, and its labels and records. Does nothing the second
+// time.
+void release_abandoned(G& g) noexcept;
+
 // Some threads have not returned: unlinks all Gs that do not run. Returns the number of unfinished
 // Gs.
 [[nodiscard]] std::size_t unlink_abandoned(scheduler& s) noexcept;

@@ -1,5 +1,6 @@
 // runtime.cc: weft::runtime, weft::main and the default runtime.
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -61,6 +62,7 @@ void check_procs(unsigned n) {
 
 unsigned change_max_procs(scheduler& s, unsigned n) {
     const uint32_t before = s.ps.in_use();
+    if (s.simulated != nullptr) return before;  // the caller is no green thread of it; S1
     const bool follows = n == 0 && usual_procs_follow();
     const uint32_t wanted = n != 0 ? n : usual_procs();
     warn_of_few_threads(s.threads_max, wanted);
@@ -70,10 +72,16 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
     return before;
 }
 
-// nullptr: the caller is no green thread of a simulation, or r was not started in it.
-simulated_runtimes* simulating(const runtime& r) noexcept {
+// nullptr: the caller is no green thread of a simulated test.
+simulated_runtimes* runtimes_of_caller() noexcept {
     simulation* sim = current_simulation();
-    return sim != nullptr && sim->runtimes().has(r) ? &sim->runtimes() : nullptr;
+    return sim == nullptr ? nullptr : sim->runtimes();
+}
+
+// nullptr: also if r was not started in the simulation.
+simulated_runtimes* simulating(const runtime& r) noexcept {
+    simulated_runtimes* all = runtimes_of_caller();
+    return all != nullptr && all->has(r) ? all : nullptr;
 }
 
 // weft::main() in a test that a simulation controls.
@@ -195,7 +203,7 @@ void run_main(const runtime_options& options,
               const int* code,
               const std::exception_ptr* error,
               source_location where) {
-    if (current_simulation() != nullptr) return run_simulated_main(options, body, closure, where);
+    if (runtimes_of_caller() != nullptr) return run_simulated_main(options, body, closure, where);
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; make a weft::runtime instead");
     scheduler* s = nullptr;
@@ -272,8 +280,9 @@ runtime::~runtime() {
 void runtime::start() {
     if (running()) return;
     detail::scheduler* s = nullptr;
-    if (detail::simulation* sim = detail::current_simulation()) {
-        sim->runtimes().start(*this, scheduler_, options_.procs);
+    if (detail::simulated_runtimes* sim = detail::runtimes_of_caller()) {
+        detail::check_runtime_options(options_);
+        sim->start(*this, scheduler_, options_.procs);
         s = detail::current_m()->home;
     } else {
         s = detail::make_scheduler(options_);
@@ -338,9 +347,9 @@ void runtime::forget(bool ended) noexcept {
 std::size_t runtime::abandon() {
     if (detail::simulated_runtimes* sim = detail::simulating(*this)) {
         refuse_own_caller(sim->holds_caller(*this));
-        const std::size_t left = sim->abandon(*this);
-        forget(true);
-        return left;
+        const std::optional<std::size_t> left = sim->abandon(*this);
+        if (left) forget(true);
+        return left.value_or(0);
     }
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return 0;
@@ -356,9 +365,9 @@ std::size_t runtime::abandon() {
 stop_outcome runtime::shutdown_by(int64_t deadline_ns) {
     if (detail::simulated_runtimes* sim = detail::simulating(*this)) {
         refuse_own_caller(sim->holds_caller(*this));
-        const stop_outcome done = sim->stop(*this, deadline_ns);
-        forget(true);
-        return done;
+        const std::optional<stop_outcome> done = sim->stop(*this, deadline_ns);
+        if (done) forget(true);
+        return done.value_or(stop_outcome{});
     }
     stop_outcome done;
     detail::scheduler* s = begin_stop();
@@ -381,6 +390,7 @@ stop_outcome runtime::shutdown_by(int64_t deadline_ns) {
 
 // False for a parent's runtime after a fork: it can be neither ended nor freed.
 bool runtime::running() const noexcept {
+    if (const detail::simulated_runtimes* sim = detail::runtimes_of_caller()) sim->looks_at(*this);
     // acquire: pairs with start; relaxed: changes only while there is one thread
     return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
 }
@@ -417,7 +427,7 @@ unsigned runtime::set_max_procs(unsigned n) {
 
 unsigned set_max_procs(unsigned n) {
     detail::check_procs(n);
-    if (detail::simulation* sim = detail::current_simulation()) return sim->runtimes().change_procs(nullptr, n);
+    if (detail::simulated_runtimes* sim = detail::runtimes_of_caller()) return sim->change_procs(nullptr, n);
     const detail::M* m = detail::current_g_m();
     if (m != nullptr) return detail::change_max_procs(*m->home, n);
     detail::scheduler& s = detail::pin_default_scheduler();
@@ -437,9 +447,11 @@ detail::runtime_use runtime::use() const noexcept {
         return {left != nullptr && detail::is_called_by(left) ? left : nullptr, false};
     }
     if (detail::is_called_by(s)) {
-        if (detail::simulation* sim = detail::current_simulation()) sim->runtimes().choose(*this);
+        if (detail::simulated_runtimes* sim = detail::runtimes_of_caller()) sim->choose(*this);
         return {s, false};
     }
+    if (detail::runtimes_of_caller() != nullptr)
+        detail::current_simulation()->escapes("uses a weft::runtime that was started outside of the simulation");
     if (started_in_ != detail::fork_generation.load(detail::relaxed_alone))
         detail::fatal_in_child("a runtime of the parent was");
     lock_.lock();

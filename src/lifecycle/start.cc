@@ -376,11 +376,22 @@ void check_program_sanitizer() noexcept {
 
 }  // namespace
 
+static void check_procs(uint32_t wanted) {
+    if (wanted > procs_max)
+        throw std::invalid_argument("weft: runtime_options::procs is " + std::to_string(wanted) +
+                                    "; the maximum is 1024");
+}
+
+void check_runtime_options(const runtime_options& options) {
+    check_procs(options.procs);
+    static_cast<void>(choose_signal(options));
+    static_cast<void>(choose_slice(options));
+    static_cast<void>(choose_memory_idle(options));
+}
+
 scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs_wanted = options.procs != 0 ? options.procs : usual_procs();
-    if (procs_wanted > procs_max)
-        throw std::invalid_argument("weft: runtime_options::procs is " + std::to_string(procs_wanted) +
-                                    "; the maximum is 1024");
+    check_procs(procs_wanted);
     const int interrupt_signal = choose_signal(options);
     const int64_t slice_ns = choose_slice(options);
     const int64_t memory_idle_ns = choose_memory_idle(options);

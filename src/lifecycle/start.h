@@ -46,6 +46,9 @@ void acquire_first_p(scheduler& s, M* m) noexcept;
 // Precondition: all Ms of s have ended, or none ever ran.
 void destroy(scheduler* s) noexcept;
 
+// Throws std::invalid_argument, as make_scheduler.
+void check_runtime_options(const runtime_options& options);
+
 // Throws resource_exhausted.
 void start_first_m(scheduler& s);
 

@@ -118,28 +118,30 @@ bool remove_alarm_if_free(waiter& w) noexcept {
     return ours;
 }
 
-enum class outcome : uint8_t { none, claimed, unlinked };
+}  // namespace
 
-// Steps 2 and 3 for g, which is frozen. unlinked: the caller must make it ready.
-WEFT_NO_SANITIZE outcome cancel_wait_of(G& g) noexcept {
+// Steps 2 and 3 for g, which is frozen.
+WEFT_NO_SANITIZE ended_wait end_wait_of(G& g) noexcept {
     tell_acquired(&g.since_ns);  // tell_leaving
     if (is_untold(g)) {
         g.ambient = stop_context();
         g.traits |= trait::ambient;
     }
-    if (!may_be_cancelled(g)) return outcome::none;
+    if (!may_be_cancelled(g)) return ended_wait::none;
     waiter* w = g.waiting;
-    if (w == nullptr || w->claim == &cancelled_by_stop) return outcome::none;
+    if (w == nullptr || w->claim == &cancelled_by_stop) return ended_wait::none;
     if (w->claim != nullptr) {
         bool must_ready = false;
-        if (!w->claim->try_claim(claimed_by::cancellation, must_ready)) return outcome::none;
-        return must_ready ? outcome::unlinked : outcome::claimed;
+        if (!w->claim->try_claim(claimed_by::cancellation, must_ready)) return ended_wait::none;
+        return must_ready ? ended_wait::unlinked : ended_wait::claimed;
     }
-    if (!is_cancellation_point(g.reason)) return outcome::none;
-    if (!(w->lock == nullptr ? remove_alarm_if_free(*w) : unlink_if_free(*w))) return outcome::none;
+    if (!is_cancellation_point(g.reason)) return ended_wait::none;
+    if (!(w->lock == nullptr ? remove_alarm_if_free(*w) : unlink_if_free(*w))) return ended_wait::none;
     w->claim = &cancelled_by_stop;
-    return outcome::unlinked;
+    return ended_wait::unlinked;
 }
+
+namespace {
 
 class batch {
 public:
@@ -155,10 +157,10 @@ public:
         freeze_locked(gs_, count_);
         for (uint32_t i = 0; i < count_; ++i) {
             G* g = gs_[i];
-            const outcome o = cancel_wait_of(*g);
-            if (o != outcome::none) ++cancelled;
+            const ended_wait o = end_wait_of(*g);
+            if (o != ended_wait::none) ++cancelled;
             thaw(*g);
-            if (o == outcome::unlinked) gs_[unlinked++] = g;
+            if (o == ended_wait::unlinked) gs_[unlinked++] = g;
         }
         freezing.unlock();
         count_ = 0;

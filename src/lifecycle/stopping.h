@@ -54,6 +54,16 @@ std::size_t cancel_waits(scheduler& s, const G* self) noexcept;
 // The same until those Gs have finished, or the deadline has passed.
 std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns);
 
+// Of one green thread, for a simulation, whose only M runs the caller.
+enum class ended_wait : uint8_t {
+    none,      // it is in no wait that a stop ends
+    claimed,   // what ends it makes it ready
+    unlinked,  // the caller must make it ready
+};
+
+// Ends the wait of g. Later ones check whether a stop reaches g.
+[[nodiscard]] ended_wait end_wait_of(G& g) noexcept;
+
 // True if an M that has not ended runs a G, or a blocking call for one.
 [[nodiscard]] bool has_stragglers(scheduler& s) noexcept;
 

@@ -49,7 +49,7 @@ bool heavy_fence() noexcept {
     if (!has_heavy_fence()) return false;
     for (int attempt = 0; attempt < fence_attempts; ++attempt) {
         if (membarrier(fence, 0, 0) == 0) return true;
-        sched_yield();
+        yield_thread();
     }
     return false;
 }

@@ -67,7 +67,7 @@ bool heavy_fence() noexcept {
     // The kernel may be out of memory for a moment.
     for (int attempt = 0; attempt < fence_attempts; ++attempt) {
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
-        sched_yield();
+        yield_thread();
     }
     return false;
 }

@@ -41,7 +41,8 @@ namespace {
     try {
         g->entry->run(g->closure());
     } catch (const runtime_stopped&) {
-        throw;
+        if (!g->home->cancelling.load(relaxed)) throw;  // as in g_main
+        g->entry->destroy(g->closure());
     } catch (...) {
         if (simulation* sim = current_simulation()) sim->failed(g);
         g->entry->destroy(g->closure());

@@ -8,8 +8,8 @@
 // Rejected: a scheduler for each. Its M would be a second thread (S1), or the one M would change its
 //           scheduler at switches, which every M would have to check for.
 //
-// A runtime that ends while green threads of it have not, is a leak: they are not abandoned,
-// because their stacks are those of the simulation.
+// Green threads that are abandoned with their runtime never run again. They stay where they are
+// until the simulation ends.
 //
 // Invariants: S4  A green thread belongs to the runtime through which it was started, else to that
 //                 of the green thread that started it, else to none.
@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <weft/detail/atomic.h>
 
@@ -45,6 +46,8 @@ public:
     virtual void start(const runtime& r, atomic<scheduler*>& place, unsigned procs) = 0;
     // Whether r was started in this schedule, and runs.
     [[nodiscard]] virtual bool has(const runtime& r) const noexcept = 0;
+    // Whether a shutdown of its runtime has begun to end the caller's waits.
+    [[nodiscard]] virtual bool stops_caller() const noexcept = 0;
     // Whether the caller is one of r's green threads.
     [[nodiscard]] virtual bool holds_caller(const runtime& r) const noexcept = 0;
 
@@ -53,10 +56,13 @@ public:
     virtual void choose(const runtime& r) = 0;
     virtual void starts(const G& g) = 0;
 
-    // Of these, r must be one that has() knows.
+    // The caller looks at whether r runs, or how many processors it has.
+    virtual void looks_at(const runtime& r) const noexcept = 0;
+
+    // Of these, r must be one that has() knows. nullopt: another caller ends it.
     virtual void drain(const runtime& r) = 0;
-    [[nodiscard]] virtual stop_outcome stop(const runtime& r, int64_t deadline_ns) = 0;
-    [[nodiscard]] virtual std::size_t abandon(const runtime& r) noexcept = 0;
+    [[nodiscard]] virtual std::optional<stop_outcome> stop(const runtime& r, int64_t deadline_ns) = 0;
+    [[nodiscard]] virtual std::optional<std::size_t> abandon(const runtime& r) = 0;
 
     // nullptr: the runtime of the caller, or what belongs to none.
     [[nodiscard]] virtual unsigned procs(const runtime* r) const noexcept = 0;

@@ -56,6 +56,14 @@ uint32_t fire_simulated(M* m) noexcept {
     return p->timers.next_deadline() <= p->now_ns ? fire_timers(m, p->timers, p->now_ns) : 0;
 }
 
+void ready_simulated(M* m, G* g) noexcept {
+    const bool has_p = enter(m);
+    WEFT_ASSERT(has_p);  // S1
+    g->since_ns = m->p->now_ns;
+    ready_g_inside(m, g);
+    leave(m);
+}
+
 void ready_simulated(M* m, waiter* chain) noexcept {
     const bool on_g0 = current_g_m() == nullptr;
     while (chain != nullptr) {
@@ -63,13 +71,9 @@ void ready_simulated(M* m, waiter* chain) noexcept {
         chain = chain->next;
         if (on_g0) {
             ready_g_last(m, g, m->p->now_ns);
-            continue;
+        } else {
+            ready_simulated(m, g);
         }
-        const bool has_p = enter(m);
-        WEFT_ASSERT(has_p);  // S1
-        g->since_ns = m->p->now_ns;
-        ready_g_inside(m, g);
-        leave(m);
     }
 }
 
@@ -85,6 +89,11 @@ void note_end(const void* object) noexcept {
 
 void note_done(operation what, const void* object) noexcept {
     if (simulation* sim = controlling()) sim->has_done(what, object);
+}
+
+void let_time_pass() noexcept {
+    simulation* sim = controlling();
+    if (sim != nullptr && sim->passes_time()) take_step(operation::yield, nullptr);
 }
 
 void requeue(M* m) noexcept {

@@ -70,7 +70,12 @@ public:
     virtual void escapes(const char* what) noexcept = 0;
     // Its descriptors; nullptr: the process has no numbers left for them.
     [[nodiscard]] virtual simulated_fds* fds() noexcept = 0;
-    [[nodiscard]] virtual simulated_runtimes& runtimes() noexcept = 0;
+    // nullptr: the caller is the driver.
+    [[nodiscard]] virtual simulated_runtimes* runtimes() noexcept = 0;
+    // g was made by the G that runs, and begins when a wait ends.
+    virtual void made(G* g) = 0;
+    // The G that runs computes, and asks whether it should end. True: it should yield.
+    [[nodiscard]] virtual bool passes_time() noexcept = 0;
 
     int64_t now_ns = 0;
     M* only_m = nullptr;  // set by begin_simulation: the one that runs the scheduler's Gs
@@ -96,11 +101,18 @@ void end_simulation(simulation& sim) noexcept;
     return s != nullptr;
 }
 
+// Computing takes no time in a simulation. So what a computation calls to see whether it should end
+// does, if it is called often.
+void let_time_pass() noexcept;
+
 // The caller's G, on m, gives way to what the simulation chooses.
 void requeue(M* m) noexcept;
 
 // Makes m's simulation have its time: fires the timers that are due. Returns their number.
 uint32_t fire_simulated(M* m) noexcept;
+
+// Readies g, whose wait has been ended. Caller: a G of m.
+void ready_simulated(M* m, G* g) noexcept;
 
 // Readies waiters, linked by next, which are Gs of m. Caller: one of its Gs, or its g0.
 void ready_simulated(M* m, waiter* chain) noexcept;

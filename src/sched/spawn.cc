@@ -279,7 +279,8 @@ void start_from_outside(scheduler& s, G* g) noexcept {
 
 // g was made by a member of a weft::runtime.
 [[gnu::noinline, gnu::cold]] static void tell_simulation(const G& g) {
-    if (simulation* sim = current_simulation()) sim->runtimes().starts(g);
+    simulation* sim = current_simulation();
+    if (sim != nullptr && sim->runtimes() != nullptr) sim->runtimes()->starts(g);
 }
 
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, source_location where) {
@@ -383,6 +384,8 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
     w.g = g;
     w.lock = &lock;
     queue.push_back(w);
+    if (simulates()) [[unlikely]]
+        if (simulation* sim = current_simulation()) sim->made(g);
     const bool has_p = local && enter(m);
     if (has_p) {
         m->p->count.spawned.add();

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
+#endif
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -54,12 +56,18 @@ int real_time(clockid_t which, timespec* t) noexcept {
 #endif
 }
 
+// A function of its own: a compiler may keep the address of errno, whose value others change during
+// a wait.
+[[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
+
 // False: the caller is not in a simulation.
-bool simulated_sleep(int64_t s, int64_t ns) noexcept {
+bool simulated_sleep(int64_t s, int64_t ns) {
     const controlled_run* run = controlled_run::of_caller();
     if (run == nullptr) return false;
+    const int before = errno;
     const int64_t longest_s = (weft::detail::never - run->now_ns) / weft::detail::ns_per_s - 1;
-    weft::detail::pause_until_ns(run->now_ns + std::min(s, longest_s) * weft::detail::ns_per_s + ns);
+    weft::detail::pause_until_ns(s > longest_s ? weft::detail::never : run->now_ns + s * weft::detail::ns_per_s + ns);
+    set_errno(before);
     return true;
 }
 
@@ -67,9 +75,13 @@ int real_sleep(const timespec* t, timespec* left) noexcept {
     using function = int (*)(const timespec*, timespec*);
     static const auto of_libc = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "nanosleep"));
     if (of_libc != nullptr) return of_libc(t, left);
-    const int error = ::clock_nanosleep(CLOCK_REALTIME, 0, t, left);
-    if (error != 0) errno = error;
-    return error == 0 ? 0 : -1;
+    // A program without shared libraries.
+#if defined(SYS_nanosleep)
+    return static_cast<int>(::syscall(SYS_nanosleep, t, left));
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
 }
 
 // Clocks of CPU time stay. The negative ones are those of other threads.
@@ -97,7 +109,11 @@ int clock_gettime(clockid_t which, timespec* t) WEFT_AS_DECLARED {
     return weft::sim::real_time(which, t);
 }
 
+#if defined(__FreeBSD__)
+int gettimeofday(timeval* t, struct timezone* /*zone*/) WEFT_AS_DECLARED {
+#else
 int gettimeofday(timeval* t, void* /*zone*/) WEFT_AS_DECLARED {
+#endif
     timespec now{};
     if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
     t->tv_sec = now.tv_sec;
@@ -134,7 +150,9 @@ int sched_yield() WEFT_AS_DECLARED {
     if (weft::sim::controlled_run::of_caller() == nullptr) {
         weft::detail::os::yield_thread();
     } else {
+        const int before = errno;
         weft::yield();
+        weft::sim::set_errno(before);
     }
     return 0;
 }

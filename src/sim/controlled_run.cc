@@ -57,6 +57,7 @@ controlled_run::~controlled_run() {
 }
 
 void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
+    driver_ = only_m->g;
     chooser_ = by;
     replayed_ = replayed;
     replayed_at_ = 0;
@@ -75,6 +76,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     records_.clear();
     green_threads_.clear();
     body_returned_ = false;
+    repeatable_ = true;
     result_ = verdict::passed;
     reason_.clear();
     now_ns = begin_ns;
@@ -107,7 +109,6 @@ void controlled_run::execute(const std::function<void()>& body) {
     const uint64_t spawned = count.spawned.get();
     numbers_.clear();
     last_number_ = 0;
-    driver_ = only_m->g;
     {
         weft::detail::timer_queue& timers = only_m->p->timers;
         timers.lock.lock();
@@ -121,12 +122,14 @@ void controlled_run::execute(const std::function<void()>& body) {
     weft::detail::requeue(only_m);
     limits_.watch->stepped(0);
     const std::size_t runtimes_left = runtimes_.forget();
+    all_abandoned_ += runtimes_.abandoned();
     if (result_ != verdict::passed) return;
-    const uint64_t left = (count.spawned.get() - spawned) - (count.finished.get() - finished);
+    const uint64_t left = (count.spawned.get() - spawned) - (count.finished.get() - finished) - runtimes_.abandoned();
     if (left == 0) {
-        if (runtimes_left != 0)
-            fail(verdict::leaked,
-                 "a weft::runtime that was started in the test outlives it; end it before the test returns");
+        if (runtimes_left == 0) return;
+        repeatable_ = false;  // it is there, and does not run
+        fail(verdict::leaked,
+             "a weft::runtime that was started in the test outlives it; end it before the test returns");
         return;
     }
     if (!body_returned_) {
@@ -289,8 +292,8 @@ void controlled_run::place(G& g, uint32_t number) {
     if (host_instead_) host = *host_instead_;
     places_.resize(number + 1);
     places_[number] = {host, network_.computers.boot(host)};
-    weft::detail::cancel_context* const of_runtime = runtimes_.place(g, number, starter, host);
-    if (weft::detail::cancel_context* context = network_.computers.new_context(host, of_runtime)) {
+    runtimes_.place(g, number, starter);
+    if (weft::detail::cancel_context* context = network_.computers.new_context(host)) {
         g.ambient = context;
         g.traits |= weft::detail::trait::ambient;
     }
@@ -325,6 +328,7 @@ void controlled_run::push(G* g) noexcept {
     if (g == driver_) return;
     uint32_t number = number_of(g);
     if (number == 0) number = number_new(*g);
+    if (runtimes_.is_abandoned(number)) return;
     const bool was_replaced = pending_of(number).what != operation::run && pending_of(number).what != operation::start;
     const G* by = only_m->g;  // nullptr: a timer or the network
     if (chooser_ != nullptr && !was_replaced)
@@ -336,6 +340,20 @@ void controlled_run::push(G* g) noexcept {
     if (keeps_steps_) remember(*g, number);
     runnable_.push_back({g, steps_});
     idle_moves_ = 0;
+}
+
+void controlled_run::made(G* g) {
+    if (g != driver_ && number_of(g) == 0) static_cast<void>(number_new(*g));
+}
+
+void controlled_run::drop_abandoned() noexcept {
+    std::erase_if(runnable_, [this](const waiting& w) { return runtimes_.is_abandoned(number_of(w.g)); });
+}
+
+bool controlled_run::passes_time() noexcept {
+    if (is_driving() || ++asks_ <= free_asks) return false;
+    now_ns += ask_ns;
+    return asks_ % free_asks == 0;
 }
 
 // The next of runnable_, after the timers that fire first. nullptr: nothing can run.

@@ -110,7 +110,24 @@ public:
     void escapes(const char* what) noexcept override;
     weft::detail::simulated_fds* fds() noexcept override;
 
-    weft::detail::simulated_runtimes& runtimes() noexcept override { return runtimes_; }
+    weft::detail::simulated_runtimes* runtimes() noexcept override { return is_driving() ? nullptr : &runtimes_; }
+
+    void made(weft::detail::G* g) override;
+    bool passes_time() noexcept override;
+
+    // The running green thread does that, and nothing is ordered by it.
+    void tell(weft::detail::operation what, const void* object) const noexcept {
+        if (chooser_ != nullptr) chooser_->did(what, object);
+    }
+
+    // Those that must never run again are not runnable.
+    void drop_abandoned() noexcept;
+
+    // Whether the schedule may be run again after it has failed.
+    [[nodiscard]] bool is_repeatable() const noexcept { return repeatable_; }
+
+    // Green threads that were abandoned in all schedules so far.
+    [[nodiscard]] uint64_t all_abandoned() const noexcept { return all_abandoned_; }
 
     [[nodiscard]] bool keeps_steps() const noexcept { return keeps_steps_; }
 
@@ -250,6 +267,8 @@ private:
     std::vector<step_record> records_;
     std::vector<g_record> green_threads_;  // by number
     bool body_returned_ = false;
+    bool repeatable_ = true;
+    uint64_t all_abandoned_ = 0;
     verdict result_ = verdict::passed;
     std::string reason_;
 

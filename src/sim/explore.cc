@@ -36,6 +36,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr uint64_t usual_schedules = 1000;
+constexpr uint64_t most_abandoned = 64;  // green threads; their memory stays as long as their runtime
 constexpr auto shrink_time = std::chrono::seconds(5);
 
 uint64_t from_environment(const char* name, uint64_t usual) {
@@ -54,19 +55,28 @@ public:
     // Calls each(run) on a green thread that is not simulated, until it returns false.
     template <typename F>
     void drive(const controlled_run::limits& within, F&& each) {
+        while (drive_a_while(within, each)) {}
+    }
+
+private:
+    // True: only its runtime has to be replaced before the next schedule.
+    template <typename F>
+    bool drive_a_while(const controlled_run::limits& within, F& each) {
         runtime& rt = get();
+        bool goes_on = true;
         bool clean = true;
         std::exception_ptr error;
         rt.run([&] {
             controlled_run run(within);
             weft::detail::begin_simulation(run);
             try {
-                while (each(run) && run.result() == verdict::passed) {}
+                while (goes_on && run.all_abandoned() < most_abandoned)
+                    goes_on = each(run) && run.result() == verdict::passed;
             } catch (...) {
                 error = std::current_exception();
             }
-            clean = run.result() == verdict::passed;
-            // What a failed schedule leaves must not run without the simulation.
+            clean = run.result() == verdict::passed && run.all_abandoned() == 0;
+            // What a schedule leaves must not run without the simulation.
             if (!clean) weft::detail::request_stop(*run.only_m->home);
             weft::detail::end_simulation(run);
         });
@@ -75,9 +85,9 @@ public:
             runtime_.reset();
         }
         if (error) std::rethrow_exception(error);
+        return goes_on;
     }
 
-private:
     runtime& get() {
         if (!runtime_) {
             runtime_ = std::make_unique<runtime>(runtime_options{
@@ -95,7 +105,8 @@ lock_order::inversion inversion_of(const controlled_run& run) {
 
 outcome outcome_of(const controlled_run& run, lock_order::inversion locks) {
     const verdict result = locks.empty() ? run.result() : verdict::lock_order;
-    return {result, run.reason(), run.taken(), run.records(), run.green_threads(), std::move(locks)};
+    return {result,           run.reason(),       run.taken(), run.records(), run.green_threads(),
+            std::move(locks), run.is_repeatable()};
 }
 
 class exploration {
@@ -142,7 +153,7 @@ public:
         if (failure || inverted) {
             outcome& first = failure ? *failure : *inverted;
             if (!failure) r.schedules = inverted_in;
-            describe(r, with_.shrink ? shrink(std::move(first)) : std::move(first));
+            describe(r, with_.shrink && first.is_repeatable ? shrink(std::move(first)) : std::move(first));
         }
         return r;
     }
@@ -284,11 +295,12 @@ void exploration::compare(const outcome& first, const outcome& second, report& r
 }
 
 void exploration::describe(report& r, outcome o) {
-    outcome again = once(o.taken, controlled_run::kept::steps_and_frames);
     r.result = o.result;
-    r.reason = std::move(o.reason);
+    r.reason = o.reason;
     r.schedule = to_text(o.taken);
     r.choices = o.taken.size();
+    if (!o.is_repeatable) return;
+    outcome again = once(o.taken, controlled_run::kept::steps_and_frames);
     object_numbers objects;
     place_finder places;
     r.steps_text = text_of(again, objects, places);

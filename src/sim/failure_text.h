@@ -28,6 +28,7 @@ struct outcome {
     std::vector<step_record> records;
     std::vector<g_record> green_threads;
     lock_order::inversion locks{};
+    bool is_repeatable = true;  // it may be run again
 };
 
 // Numbers for objects, in the order of their first use.

@@ -76,22 +76,15 @@ void hosts::restart(unsigned host) {
     r.up = true;
     ++r.boot;
     if (host == 0) return;
-    if (r.context) r.before.push_back(std::move(r.context));
+    if (r.context) r.of_green_threads.push_back(std::move(r.context));
     r.context = std::make_unique<weft::detail::cancel_context>(nullptr, weft::detail::never);
 }
 
-weft::detail::cancel_context* hosts::new_context(unsigned host, weft::detail::cancel_context* of_runtime) {
+weft::detail::cancel_context* hosts::new_context(unsigned host) {
     record& r = all_[host];
-    weft::detail::cancel_context* around = of_runtime != nullptr ? of_runtime : r.context.get();
-    if (around == nullptr) return nullptr;
-    r.of_green_threads.push_back(std::make_unique<weft::detail::cancel_context>(around, weft::detail::never));
+    if (host == 0) return nullptr;
+    r.of_green_threads.push_back(std::make_unique<weft::detail::cancel_context>(r.context.get(), weft::detail::never));
     return r.of_green_threads.back().get();
-}
-
-weft::detail::cancel_context* hosts::new_context_of_runtime(unsigned host) {
-    record& r = all_[host];
-    r.of_runtimes.push_back(std::make_unique<weft::detail::cancel_context>(r.context.get(), weft::detail::never));
-    return r.of_runtimes.back().get();
 }
 
 }  // namespace weft::sim

@@ -67,11 +67,9 @@ public:
     // How often it has been restarted.
     [[nodiscard]] unsigned boot(unsigned host) const noexcept { return all_[host].boot; }
 
-    // A context for one green thread there, which lives until clear(). of_runtime: that of its
-    // runtime, or nullptr. nullptr: none, because nothing can cancel it: "localhost" does not crash.
-    [[nodiscard]] weft::detail::cancel_context* new_context(unsigned host, weft::detail::cancel_context* of_runtime);
-    // A context for the green threads of a runtime that starts there. Lives until clear().
-    [[nodiscard]] weft::detail::cancel_context* new_context_of_runtime(unsigned host);
+    // A context for one green thread there, which lives until clear(). nullptr: on "localhost",
+    // which does not crash.
+    [[nodiscard]] weft::detail::cancel_context* new_context(unsigned host);
 
     void set_clock(unsigned host, const wall_clock& c) noexcept { all_[host].clock = c; }
 
@@ -97,11 +95,8 @@ private:
         bool up = true;
         unsigned boot = 0;
         wall_clock clock;
-        // Those of green threads lie in a runtime's or the host's, those of runtimes in the host's.
-        // The inner ones are destroyed first.
+        // Those of green threads lie in the host's, and are destroyed first.
         std::unique_ptr<weft::detail::cancel_context> context;
-        std::vector<std::unique_ptr<weft::detail::cancel_context>> before;  // the host's, of earlier boots
-        std::vector<std::unique_ptr<weft::detail::cancel_context>> of_runtimes;
         std::vector<std::unique_ptr<weft::detail::cancel_context>> of_green_threads;
     };
 

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <sys/random.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>

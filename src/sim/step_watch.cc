@@ -1,6 +1,8 @@
 // step_watch.cc: see step_watch.h.
 #include "sim/step_watch.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 
@@ -12,7 +14,13 @@ constexpr auto longest_step = std::chrono::seconds(10);
 
 }  // namespace
 
+step_watch::step_watch() : made_by_(::getpid()), thread_([this] { watch(); }) {}
+
 step_watch::~step_watch() {
+    if (made_by_ != ::getpid()) {  // in the child of a fork it does not exist
+        thread_.detach();
+        return;
+    }
     {
         const std::lock_guard held(lock_);
         over_ = true;

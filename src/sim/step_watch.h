@@ -21,7 +21,7 @@ namespace weft::sim {
 
 class step_watch {
 public:
-    step_watch() : thread_([this] { watch(); }) {}
+    step_watch();
 
     ~step_watch();
 
@@ -43,6 +43,7 @@ private:
     std::mutex lock_;
     std::condition_variable over_changes_;
     bool over_ = false;
+    const int made_by_;   // a process
     std::thread thread_;  // the last member: it uses the others
 };
 

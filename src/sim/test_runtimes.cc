@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
 
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
+#include "base/abandoned.h"
+#include "lifecycle/abandon.h"
+#include "lifecycle/stopping.h"
 #include "sched/scheduler.h"
 #include "sim/controlled_run.h"
 
@@ -20,12 +22,12 @@ namespace {
 // Of a runtime that does not say how many it wants: the same on every machine.
 constexpr unsigned usual_procs = 4;
 
+// Between two looks at what still waits, while a runtime is shut down.
+constexpr int64_t shortest_look_ns = 1'000'000;
+constexpr int64_t longest_look_ns = 1'000'000'000;
+
 std::chrono::steady_clock::time_point time_of(int64_t ns) {
     return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(ns));
-}
-
-std::string number_of_green_threads(uint64_t n) {
-    return std::to_string(n) + (n == 1 ? " green thread" : " green threads");
 }
 
 }  // namespace
@@ -33,32 +35,35 @@ std::string number_of_green_threads(uint64_t n) {
 void test_runtimes::clear() {
     all_.clear();
     all_.emplace_back();
+    indices_.clear();
     of_.clear();
     chosen_.clear();
     starting_.clear();
+    abandoned_ = 0;
+    stopping_ = 0;
 }
 
-weft::detail::cancel_context* test_runtimes::place(const weft::detail::G& g,
-                                                   uint32_t number,
-                                                   uint32_t starter,
-                                                   unsigned host) {
-    uint32_t to = starter == 0 ? 0 : of_[starter];
+void test_runtimes::place(weft::detail::G& g, uint32_t number, uint32_t starter) {
+    member m{&g, starter == 0 ? 0 : of_[starter].account};
     const auto known = std::find_if(starting_.begin(), starting_.end(), [&](const auto& s) { return s.first == g.id; });
     if (known != starting_.end()) {
-        to = known->second;
+        m.account = known->second;
         starting_.erase(known);
     }
-    if (to != 0 && all_[to].of == nullptr)
-        run_.fail(verdict::leaked,
-                  "a timer of a weft::runtime has started a green thread after it had ended; stop timers before");
+    account& a = all_[m.account];
+    ++a.started;
+    if (m.account != 0 && a.of == nullptr) {  // a timer of an ended runtime starts it
+        m.abandoned = true;
+        ++abandoned_;
+    }
     of_.resize(number + 1);
-    of_[number] = to;
-    ++all_[to].started;
-    return all_[to].host == host ? all_[to].context : nullptr;
+    of_[number] = m;
+    if (a.stopping) static_cast<void>(weft::detail::end_wait_of(g));  // its waits check
 }
 
 void test_runtimes::ended(uint32_t number) noexcept {
-    account& a = all_[of_[number]];
+    of_[number].g = nullptr;
+    account& a = all_[of_[number].account];
     ++a.ended;
     if (a.of == nullptr) return;
     run_.has_done(operation::count_add, &a);
@@ -76,26 +81,26 @@ std::size_t test_runtimes::forget() noexcept {
         a.of = nullptr;
         a.place->store(nullptr, weft::detail::relaxed);  // relaxed: its users are on this thread
     }
+    indices_.clear();
+    set_cancelling(false);
     return left;
 }
 
 const test_runtimes::account& test_runtimes::account_of(uint32_t number) const noexcept {
-    return all_[number < of_.size() ? of_[number] : 0];
+    return all_[number < of_.size() ? of_[number].account : 0];
 }
 
 uint32_t test_runtimes::caller() const noexcept { return run_.number_of_caller(); }
 
 uint32_t test_runtimes::index_of(const runtime& r) const noexcept {
-    for (uint32_t i = 1; i < all_.size(); ++i) {
-        if (all_[i].of == &r) return i;
-    }
-    return 0;
+    const auto found = indices_.find(&r);
+    return found == indices_.end() ? 0 : found->second;
 }
 
 test_runtimes::account& test_runtimes::of_runtime(const runtime* r) noexcept {
     if (r != nullptr) return all_[index_of(*r)];
     const uint32_t number = caller();
-    return all_[number < of_.size() ? of_[number] : 0];
+    return all_[number < of_.size() ? of_[number].account : 0];
 }
 
 const test_runtimes::account& test_runtimes::of_runtime(const runtime* r) const noexcept {
@@ -104,18 +109,21 @@ const test_runtimes::account& test_runtimes::of_runtime(const runtime* r) const 
 
 void test_runtimes::start(const runtime& r, weft::detail::atomic<weft::detail::scheduler*>& place, unsigned procs) {
     account& a = all_.emplace_back();
+    indices_[&r] = static_cast<uint32_t>(all_.size() - 1);
     a.of = &r;
     a.place = &place;
     a.procs = procs == 0 ? usual_procs : procs;
-    a.host = run_.host_of_caller();
-    a.context = run_.network().computers.new_context_of_runtime(a.host);
+    run_.tell(operation::count_add, &r);
 }
 
 bool test_runtimes::has(const runtime& r) const noexcept { return index_of(r) != 0; }
 
+bool test_runtimes::stops_caller() const noexcept { return account_of(caller()).stopping; }
+
 bool test_runtimes::holds_caller(const runtime& r) const noexcept { return account_of(caller()).of == &r; }
 
 void test_runtimes::choose(const runtime& r) {
+    run_.tell(operation::count_wait, &r);
     const uint32_t number = caller();
     if (number >= chosen_.size()) chosen_.resize(number + 1);
     chosen_[number] = index_of(r);
@@ -126,6 +134,8 @@ void test_runtimes::starts(const weft::detail::G& g) {
     const uint32_t to = number < chosen_.size() ? chosen_[number] : 0;
     if (to != 0) starting_.emplace_back(g.id, to);
 }
+
+void test_runtimes::looks_at(const runtime& r) const noexcept { run_.tell(operation::count_wait, &r); }
 
 // Not a cancellation point.
 void test_runtimes::wait_until_empty(account& a, int64_t deadline_ns) {
@@ -145,33 +155,89 @@ void test_runtimes::wait_until_empty(account& a, int64_t deadline_ns) {
 
 void test_runtimes::drain(const runtime& r) { wait_until_empty(of_runtime(&r), weft::detail::never); }
 
-stop_outcome test_runtimes::stop(const runtime& r, int64_t deadline_ns) {
-    account& a = of_runtime(&r);
-    weft::detail::step(operation::cancel, &a);
+// Those that have no context, or begin to wait, check from here on whether they are stopped.
+void test_runtimes::set_cancelling(bool any) noexcept {
+    run_.only_m->home->cancelling.store(any, weft::detail::release);  // as in cancel_and_drain
+}
+
+std::size_t test_runtimes::cancel_waits(uint32_t index) {
+    std::size_t n = 0;
+    for (std::size_t number = 1; number < of_.size(); ++number) {
+        weft::detail::G* const g = of_[number].g;
+        if (g == nullptr || of_[number].account != index) continue;
+        const weft::detail::ended_wait how = weft::detail::end_wait_of(*g);
+        n += how == weft::detail::ended_wait::none ? 0U : 1U;
+        if (how == weft::detail::ended_wait::unlinked) weft::detail::ready_simulated(run_.only_m, g);
+    }
+    return n;
+}
+
+std::optional<stop_outcome> test_runtimes::stop(const runtime& r, int64_t deadline_ns) {
+    weft::detail::step(operation::cancel, &r);
+    const uint32_t index = index_of(r);
+    account& a = all_[index];
+    if (index == 0 || a.stopping) return std::nullopt;
     stop_outcome done;
     const uint64_t before = a.ended;
     a.stopping = true;
-    done.cancelled = static_cast<std::size_t>(a.live() - runnable(a));
-    a.context->cancel();
-    wait_until_empty(a, deadline_ns);
+    ++stopping_;
+    set_cancelling(true);
+    // Some waits cannot be ended, and others follow them.
+    for (int64_t pause_ns = shortest_look_ns;; pause_ns = std::min(2 * pause_ns, longest_look_ns)) {
+        done.cancelled += cancel_waits(index);
+        wait_until_empty(a, std::min(deadline_ns, run_.now_ns + pause_ns));
+        if (a.live() == 0 || run_.now_ns >= deadline_ns) break;
+    }
+    if (--stopping_ == 0) set_cancelling(false);
     done.drained = static_cast<std::size_t>(a.ended - before);
-    done.abandoned = abandon(r);
+    done.abandoned = abandon_members(index);
     return done;
 }
 
-std::size_t test_runtimes::abandon(const runtime& r) noexcept {
-    account& a = of_runtime(&r);
-    a.of = nullptr;
-    const auto left = static_cast<std::size_t>(a.live());
-    if (left != 0)
-        run_.fail(verdict::leaked, number_of_green_threads(left) +
-                                       " of a weft::runtime had not ended when it did; make them return before");
-    return left;
+std::optional<std::size_t> test_runtimes::abandon(const runtime& r) {
+    weft::detail::step(operation::cancel, &r);
+    const uint32_t index = index_of(r);
+    if (index == 0 || all_[index].stopping) return std::nullopt;
+    return abandon_members(index);
 }
 
-unsigned test_runtimes::procs(const runtime* r) const noexcept { return of_runtime(r).procs; }
+// None of them runs: the caller does.
+std::size_t test_runtimes::abandon_members(uint32_t index) {
+    account& a = all_[index];
+    run_.tell(operation::count_add, a.of);
+    run_.has_done(operation::count_wait, &a);
+    indices_.erase(a.of);
+    a.of = nullptr;
+    std::size_t n = 0;
+    for (member& m : of_) {
+        if (m.g == nullptr || m.account != index) continue;
+        m.abandoned = true;
+        ++n;
+    }
+    for (const member& m : of_) {
+        if (m.g == nullptr || m.account != index) continue;
+        weft::detail::unlink_waiter(*m.g);
+        m.g->waiting = nullptr;  // it is off all queues
+    }
+    run_.drop_abandoned();
+    abandoned_ += n;
+    if (n != 0) weft::detail::abandoned::add(weft::detail::abandoned::locks);  // as abandon_gs
+    for (std::size_t number = 1; number < of_.size(); ++number) {              // destructors may start green threads
+        weft::detail::G* const g = of_[number].g;
+        if (g == nullptr || of_[number].account != index) continue;
+        of_[number].g = nullptr;
+        weft::detail::release_abandoned(*g);
+    }
+    return n;
+}
+
+unsigned test_runtimes::procs(const runtime* r) const noexcept {
+    run_.tell(operation::count_wait, r);
+    return of_runtime(r).procs;
+}
 
 unsigned test_runtimes::change_procs(const runtime* r, unsigned n) noexcept {
+    run_.tell(operation::count_add, of_runtime(r).of);
     return std::exchange(of_runtime(r).procs, n == 0 ? usual_procs : n);
 }
 
@@ -185,11 +251,11 @@ void test_runtimes::count(const runtime* r, stats_snapshot& all) const noexcept 
     all.spawned = a.started;
     all.finished = a.ended;
     all.live = a.live();
-    all.running = &account_of(caller()) == &a ? 1 : 0;
+    all.running = caller() != 0 && &account_of(caller()) == &a ? 1 : 0;
     all.running_without_p = all.in_call = 0;
     all.runnable = all.queued_local = runnable(a);
     all.queued_global = all.queued_high = all.queued_low = 0;
-    all.waiting = all.live - all.running - all.runnable;
+    all.waiting = all.live - std::min(all.live, all.running + all.runnable);
 }
 
 }  // namespace weft::sim

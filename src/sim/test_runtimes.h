@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include <weft/detail/cancel.h>
 #include <weft/event.h>
+#include <weft/runtime.h>
 
 #include "sched/simulated_runtimes.h"
 
@@ -26,12 +28,19 @@ public:
     // Begins again, with none.
     void clear();
 
-    // A green thread on that host that will run. number, starter: its number, and that of the green
-    // thread that starts it; 0: the driver. Returns the context that shutdown() cancels; nullptr:
-    // none, also if the runtime is one of another host.
-    weft::detail::cancel_context* place(const weft::detail::G& g, uint32_t number, uint32_t starter, unsigned host);
+    // A green thread that was made. number, starter: its number, and that of the green thread that
+    // starts it; 0: the driver.
+    void place(weft::detail::G& g, uint32_t number, uint32_t starter);
     // It has ended.
     void ended(uint32_t number) noexcept;
+
+    // Whether that green thread must never run again.
+    [[nodiscard]] bool is_abandoned(uint32_t number) const noexcept {
+        return number < of_.size() && of_[number].abandoned;
+    }
+
+    // Green threads of this schedule that have been abandoned.
+    [[nodiscard]] uint64_t abandoned() const noexcept { return abandoned_; }
 
     // Whether shutdown() has begun to end that green thread's runtime.
     [[nodiscard]] bool is_stopping(uint32_t number) const noexcept { return account_of(number).stopping; }
@@ -42,12 +51,14 @@ public:
 
     void start(const runtime& r, weft::detail::atomic<weft::detail::scheduler*>& place, unsigned procs) override;
     [[nodiscard]] bool has(const runtime& r) const noexcept override;
+    [[nodiscard]] bool stops_caller() const noexcept override;
     [[nodiscard]] bool holds_caller(const runtime& r) const noexcept override;
     void choose(const runtime& r) override;
     void starts(const weft::detail::G& g) override;
+    void looks_at(const runtime& r) const noexcept override;
     void drain(const runtime& r) override;
-    [[nodiscard]] stop_outcome stop(const runtime& r, int64_t deadline_ns) override;
-    [[nodiscard]] std::size_t abandon(const runtime& r) noexcept override;
+    [[nodiscard]] std::optional<stop_outcome> stop(const runtime& r, int64_t deadline_ns) override;
+    [[nodiscard]] std::optional<std::size_t> abandon(const runtime& r) override;
     [[nodiscard]] unsigned procs(const runtime* r) const noexcept override;
     unsigned change_procs(const runtime* r, unsigned n) noexcept override;
     void count(const runtime* r, stats_snapshot& all) const noexcept override;
@@ -57,14 +68,18 @@ private:
         const runtime* of = nullptr;  // nullptr: it has ended, or this is for green threads of none
         weft::detail::atomic<weft::detail::scheduler*>* place = nullptr;
         unsigned procs = 1;
-        unsigned host = 0;
         uint64_t started = 0;
         uint64_t ended = 0;
         bool stopping = false;
-        weft::detail::cancel_context* context = nullptr;
         std::vector<event*> drains;  // of waits for the end of its green threads
 
         [[nodiscard]] uint64_t live() const noexcept { return started - ended; }
+    };
+
+    struct member {
+        weft::detail::G* g = nullptr;  // nullptr: it has ended, or does not exist
+        uint32_t account = 0;          // an index into all_
+        bool abandoned = false;
     };
 
     [[nodiscard]] const account& account_of(uint32_t number) const noexcept;
@@ -74,10 +89,16 @@ private:
     [[nodiscard]] const account& of_runtime(const runtime* r) const noexcept;
     [[nodiscard]] uint64_t runnable(const account& a) const noexcept;
     void wait_until_empty(account& a, int64_t deadline_ns);
+    std::size_t cancel_waits(uint32_t index);
+    std::size_t abandon_members(uint32_t index);
+    void set_cancelling(bool any) noexcept;
 
     controlled_run& run_;
-    std::deque<account> all_;                              // the first one: of green threads of no runtime
-    std::vector<uint32_t> of_;                             // by number: an index into all_
+    std::deque<account> all_;                               // the first one: of green threads of no runtime
+    std::unordered_map<const runtime*, uint32_t> indices_;  // into all_, of those that run
+    std::vector<member> of_;                                // by number
+    uint64_t abandoned_ = 0;
+    uint32_t stopping_ = 0;                                // accounts that are being shut down
     std::vector<uint32_t> chosen_;                         // by number: what it starts next is of that one
     std::vector<std::pair<uint64_t, uint32_t>> starting_;  // ids of green threads that are about to be placed
 };

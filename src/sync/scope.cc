@@ -4,6 +4,7 @@
 
 #include <weft/scope.h>
 
+#include "sched/simulation.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
 
@@ -65,7 +66,7 @@ std::size_t task_scope::further_exceptions() noexcept {
 }
 
 void throw_if_cancelled() {
-    detail::step(detail::operation::yield, nullptr);  // time passes in simulations, in which computing takes none
+    if (detail::simulates()) detail::let_time_pass();
     detail::cancel_context* context = detail::heeded_context(detail::current_g_m());
     if (detail::stop_reaches(detail::current_g_m())) {
         if (context != nullptr) context->cancel_all_around();

@@ -1,7 +1,10 @@
 // runtimes_test.cc: tests that start runtimes of their own, and sleep as plain threads do.
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <ctime>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -210,22 +213,209 @@ TEST(SimulatedRuntime, ShutdownWaitsUntilItsDeadline) {
     EXPECT_TRUE(r) << r.text();
 }
 
-TEST(SimulatedRuntime, WhatDoesNotEndIsALeak) {
-    const sim::report late = explore([] {
+TEST(SimulatedRuntime, AShutdownAbandonsWhatHasNotEndedAtItsDeadline) {
+    const sim::report r = explore([] {
+        bool ran = false;
         runtime rt;
-        rt.go([] { shield([] { sleep_for(10s); }); });
-        yield();
-        (void)rt.shutdown(1s);
+        rt.go([&] {
+            shield([] { sleep_for(10s); });
+            ran = true;
+        });
+        while (rt.stats().waiting != 1) yield();
+        const stop_outcome done = rt.shutdown(1s);
+        EXPECT_EQ(done.abandoned, 1U);
+        EXPECT_EQ(done.drained, 0U);
+        EXPECT_EQ(done.cancelled, 0U);
+        sleep_for(1h);
+        EXPECT_FALSE(ran);
     });
-    EXPECT_EQ(late.result, sim::verdict::leaked) << late.text();
-    const sim::report abandoned = explore([] {
-        const chan<int> never;
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, AbandonedGreenThreadsNeverRunAndLeaveTheQueues) {
+    const auto body = [] {
+        const chan<int> c;
+        mutex m;
+        bool ran = false;
+        m.lock();
+        {
+            runtime rt;
+            rt.go([&] {
+                (void)c.recv();
+                ran = true;
+            });
+            rt.go([&] {
+                m.lock();
+                ran = true;
+            });
+            rt.go([&] {
+                sleep_for(1s);
+                ran = true;
+            });
+            rt.go([&] {
+                for (;;) yield();
+            });
+            while (rt.stats().waiting != 3) yield();
+            EXPECT_EQ(rt.abandon(), 4U);
+            EXPECT_FALSE(rt.running());
+        }
+        m.unlock();
+        const std::lock_guard free(m);
+        EXPECT_EQ(c.try_send(1), chan_status::would_block);
+        sleep_for(1h);
+        EXPECT_FALSE(ran);
+    };
+    const sim::report r = explore(body);
+    EXPECT_TRUE(r) << r.text();
+    const sim::report again = repeat(body);
+    EXPECT_TRUE(again) << again.text();
+}
+
+// As in Go when main returns.
+TEST(SimulatedRuntime, MainAbandonsTheOthers) {
+    const sim::report r = explore([] {
+        weft::main([] {
+            const chan<int> c;
+            go([c] { c.send(1); });
+            (void)c.recv();
+        });
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, TimersEndWithIt) {
+    const sim::report r = explore([] {
+        bool ran = false;
+        timer kept;
+        {
+            runtime rt;
+            rt.run([&] {
+                kept = after_func(1h, [&] { ran = true; });
+                after_func(1h, [&] { ran = true; }).detach();
+            });
+        }
+        sleep_for(2h);
+        EXPECT_FALSE(ran);
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, ShutdownReachesWorkOfFuturesAndScopes) {
+    const sim::report r = explore([] {
         runtime rt;
-        rt.go([never] { (void)never.recv(); });
-        rt.go([never] { (void)never.recv(); });
+        const auto f = rt.async([] { sleep_for(1h); });
+        rt.go([] {
+            scope([](task_scope& s) {
+                for (int i = 0; i < 2; ++i) s.go([] { sleep_for(1h); });
+            });
+        });
+        while (rt.stats().waiting != 4) yield();
+        const stop_outcome done = rt.shutdown(1s);
+        EXPECT_EQ(done.drained, 4U);
+        EXPECT_EQ(done.abandoned, 0U);
     });
-    EXPECT_EQ(abandoned.result, sim::verdict::leaked) << abandoned.text();
-    EXPECT_NE(abandoned.reason.find("2 green threads of a weft::runtime"), std::string::npos) << abandoned.text();
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, ContinuationsBelongToItBeforeTheyRun) {
+    const sim::report r = explore([] {
+        const chan<int> c;
+        runtime rt;
+        int x = 0;
+        future<void> last;
+        rt.run([&] { last = async([c] { return c.recv().value_or(0); }).then([&](int v) { x = v; }); });
+        go([c] {
+            sleep_for(50ms);
+            c.send(7);
+        });
+        EXPECT_EQ(rt.stats().live, 2U);
+        rt.drain();
+        EXPECT_EQ(x, 7);
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, OneOfTwoConcurrentStopsEndsIt) {
+    const sim::report r = explore([] {
+        runtime rt;
+        for (int i = 0; i < 2; ++i) rt.go([] { sleep_for(1h); });
+        wait_group both;
+        std::size_t drained = 0;
+        for (int i = 0; i < 2; ++i) both.go([&] { drained += rt.shutdown(1min).drained; });
+        both.wait();
+        EXPECT_EQ(drained, 2U);
+        EXPECT_FALSE(rt.running());
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, AllOrdersIncludeThoseOfItsEnd) {
+    for (const sim::strategy how : {sim::strategy::dpor, sim::strategy::exhaustive}) {
+        std::set<bool> started;
+        std::set<bool> running;
+        std::set<unsigned> procs;
+        const sim::report r = sim::explore({.schedules = 100'000, .pick = how}, [&] {
+            runtime rt({.procs = 2});
+            bool was_started = false;
+            bool was_running = false;
+            unsigned seen = 0;
+            wait_group three;
+            three.go([&] {
+                seen = rt.procs();
+                was_started = rt.try_go([] {});
+            });
+            three.go([&] { was_running = rt.running(); });
+            three.go([&] {
+                rt.set_max_procs(7);
+                rt.abandon();
+            });
+            three.wait();
+            started.insert(was_started);
+            running.insert(was_running);
+            procs.insert(seen);
+        });
+        EXPECT_TRUE(r) << r.text();
+        EXPECT_TRUE(r.exhausted);
+        EXPECT_EQ(started.size(), 2U) << static_cast<int>(how);
+        EXPECT_EQ(running.size(), 2U) << static_cast<int>(how);
+        EXPECT_EQ(procs, (std::set<unsigned>{0, 2, 7})) << static_cast<int>(how);
+    }
+}
+
+TEST(SimulatedRuntime, BadOptionsAreRefused) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        EXPECT_THROW(runtime({.procs = 5000}), std::invalid_argument);
+        EXPECT_THROW(runtime({.slice = 1ns}), std::invalid_argument);
+        EXPECT_THROW(runtime({.memory_idle = 1ns}), std::invalid_argument);
+        EXPECT_THROW(runtime({.preempt_signal = 9}), std::invalid_argument);
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, ARealOneIsOutsideOfTheSimulation) {
+    runtime real({.procs = 1});
+    const sim::report r = sim::explore({.schedules = 1}, [&] { real.go([] {}); });
+    EXPECT_EQ(r.result, sim::verdict::uncontrolled) << r.text();
+    EXPECT_NE(r.reason.find("outside of the simulation"), std::string::npos) << r.text();
+    real.drain();
+}
+
+TEST(SimulatedRuntime, AStaticOneIsReported) {
+    const sim::report r = explore([] {
+        static runtime rt;
+        rt.run([] {});
+    });
+    EXPECT_EQ(r.result, sim::verdict::leaked) << r.text();
+}
+
+TEST(SimulatedRuntime, ManyTakeLinearTime) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        for (int i = 0; i < 20'000; ++i) {
+            runtime rt;
+            rt.run([] {});
+        }
+    });
+    EXPECT_TRUE(r) << r.text();
 }
 
 TEST(SimulatedRuntime, OneThatOutlivesTheTestIsALeak) {
@@ -286,19 +476,6 @@ TEST(SimulatedRuntime, GreenThreadsOfAHostThatCrashesEndThere) {
         EXPECT_EQ(served, 0);
     });
     EXPECT_TRUE(r) << r.text();
-}
-
-TEST(SimulatedRuntime, ATimerThatOutlivesItIsALeak) {
-    const sim::report r = explore([] {
-        bool ran = false;
-        {
-            runtime rt;
-            rt.run([&] { after_func(1h, [&] { ran = true; }).detach(); });
-        }
-        sleep_for(2h);
-    });
-    EXPECT_EQ(r.result, sim::verdict::leaked) << r.text();
-    EXPECT_NE(r.reason.find("timer"), std::string::npos) << r.text();
 }
 
 TEST(SimulatedRuntime, WaitsInBlockingCallsLetOthersRun) {
@@ -408,6 +585,30 @@ TEST(SimulatedSleep, ALoopThatYieldsTheThreadLetsOthersRun) {
         while (!there) std::this_thread::yield();
     });
     EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedSleep, KeepsErrno) {
+    const sim::report r = explore([] {
+        go([] {
+            errno = 77;
+            sleep_for(1ms);
+            errno = 78;
+        });
+        errno = 5;
+        ::usleep(10'000);
+        EXPECT_EQ(errno, 5);
+        std::this_thread::yield();
+        EXPECT_EQ(errno, 5);
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedSleep, ForEverNeverEnds) {
+    const sim::report r = sim::explore({.schedules = 1}, [] {
+        const timespec for_ever{std::numeric_limits<time_t>::max(), 0};
+        ::nanosleep(&for_ever, nullptr);
+    });
+    EXPECT_EQ(r.result, sim::verdict::deadlock) << r.text();
 }
 
 TEST(SimulatedSleep, BadTimesAreRefusedAsAlways) {

@@ -1,4 +1,4 @@
-// conformance_main.cc: the suite conformance, whose tests WEFT_SIM_ALL=1 runs in simulations.
+// main.cc: the suite conformance, whose tests WEFT_SIM_ALL=1 runs in simulations.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -16,7 +16,7 @@ extern "C" int pthread_create(pthread_t* thread,
                               void* (*start)(void*),
                               void* argument) noexcept {
     if (weft::this_g::id() != 0) {
-        ADD_FAILURE() << "the test starts a plain thread; add it to test/sim/left_out.txt";
+        ADD_FAILURE() << "the test starts a plain thread; add it to left_out.txt";
         return EAGAIN;
     }
     using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -25,7 +25,7 @@ extern "C" int pthread_create(pthread_t* thread,
 }
 
 int main(int argc, char** argv) {
-    weft::test::scan_for_leaks = nullptr;  // simulations find leaks themselves
+    weft::test::scan_for_leaks = nullptr;             // simulations find leaks themselves
     static_cast<void>(weft::test::resources::now());  // starts a thread, the first time
     return weft::sim::run_all_tests(argc, argv);
 }
