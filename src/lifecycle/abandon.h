@@ -16,8 +16,8 @@ namespace weft::detail {
 // gives back what it was given.
 void unlink_waiter(G& g) noexcept;
 
-// Then: destroys its closure, if that never ran, and its labels and records. Does nothing the second
-// time.
+// Then: destroys its closure, if that never ran, and its labels and records. Does nothing if it has
+// been called before.
 void release_abandoned(G& g) noexcept;
 
 // Some threads have not returned: unlinks all Gs that do not run. Returns the number of unfinished

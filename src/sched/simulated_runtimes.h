@@ -5,7 +5,8 @@
 // and the simulation knows which green threads belong to it. So one thread still runs everything,
 // and the green threads of several runtimes run in every order.
 //
-// Rejected: a scheduler for each. Its M would be a second thread (S1), or the one M would change its
+// Rejected: a scheduler for each. Its M would be a second thread (S1), or the one M would change
+// its
 //           scheduler at switches, which every M would have to check for.
 //
 // Green threads that are abandoned with their runtime never run again. They stay where they are

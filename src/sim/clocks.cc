@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
-#if defined(__linux__)
+#if __has_include(<sys/syscall.h>)
 #include <sys/syscall.h>
 #endif
 #include <sys/time.h>
@@ -55,6 +55,20 @@ int real_time(clockid_t which, timespec* t) noexcept {
     return -1;
 #endif
 }
+
+// The type of a function's second parameter, which systems declare differently.
+template <typename Function>
+struct second_of;
+
+template <typename R, typename A, typename B>
+struct second_of<R(A, B)> {
+    using type = B;
+};
+
+template <typename R, typename A, typename B>
+struct second_of<R(A, B) noexcept> {
+    using type = B;
+};
 
 // A function of its own: a compiler may keep the address of errno, whose value others change during
 // a wait.
@@ -109,11 +123,7 @@ int clock_gettime(clockid_t which, timespec* t) WEFT_AS_DECLARED {
     return weft::sim::real_time(which, t);
 }
 
-#if defined(__FreeBSD__)
-int gettimeofday(timeval* t, struct timezone* /*zone*/) WEFT_AS_DECLARED {
-#else
-int gettimeofday(timeval* t, void* /*zone*/) WEFT_AS_DECLARED {
-#endif
+int gettimeofday(timeval* t, weft::sim::second_of<decltype(::gettimeofday)>::type /*zone*/) WEFT_AS_DECLARED {
     timespec now{};
     if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
     t->tv_sec = now.tv_sec;

@@ -444,7 +444,8 @@ void controlled_run::failed(const G* g) noexcept {
     try {
         throw;
     } catch (const weft::cancelled&) {
-        // That is how a green thread ends whose host has crashed, or whose runtime is being shut down.
+        // That is how a green thread ends whose host has crashed, or whose runtime is being shut
+        // down.
         if (caller_has_crashed() || runtimes_.is_stopping(number_of(g))) return;
         reason += "weft::cancelled";
     } catch (const std::exception& e) {

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 #include <sys/random.h>
-#if defined(__linux__)
+#if __has_include(<sys/syscall.h>)
 #include <sys/syscall.h>
 #endif
 #include <unistd.h>

@@ -1,13 +1,13 @@
-// step_watch.h: says which green thread of a simulation has not come to its next step for long.
+// step_watch.h: says which green thread of a simulation does not come to its next step.
 //
-// A simulation has one thread. A green thread that blocks it in a call that weft does not know, such
-// as a std::mutex or the join of a std::thread, or that waits in a loop for memory to change, stops
-// everything, without a word. So a thread of its own looks whether steps are taken, and writes a
-// line to stderr if none was for ten seconds.
+// A simulation has one thread. A green thread may block it in a call that weft does not know, such
+// as a std::mutex or the join of a std::thread, or may wait in a loop for memory to change. Then
+// everything stops without a word. So a thread of its own looks whether steps are taken, and writes
+// a line to stderr if none was for ten seconds.
 //
 // Rejected: a verdict. The simulation cannot take the thread away from that green thread.
 //
-// Threads: the constructor, the destructor, watch: the one that explores; steps: the simulation's M.
+// Threads: stepped: the simulation's M; the rest: the one that explores.
 // See:     docs/sim.md
 #pragma once
 
@@ -30,9 +30,9 @@ public:
 
     // Green thread g begins a step; 0: the simulation does something else.
     void stepped(uint32_t g) noexcept {
-        // Both relaxed: only looked at from time to time.
-        running_.store(g, std::memory_order_relaxed);
-        steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        running_.store(g, std::memory_order_relaxed);                    // relaxed: looked at from time to time
+        const uint64_t before = steps_.load(std::memory_order_relaxed);  // relaxed: only we write it
+        steps_.store(before + 1, std::memory_order_relaxed);             // relaxed: as above
     }
 
 private:

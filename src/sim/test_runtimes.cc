@@ -68,7 +68,8 @@ void test_runtimes::ended(uint32_t number) noexcept {
     if (a.of == nullptr) return;
     run_.has_done(operation::count_add, &a);
     if (a.live() != 0) return;
-    // The one that has ended makes its last switch without a step, so that it is gone when these run.
+    // The one that has ended makes its last switch without a step, so that it is gone when these
+    // run.
     const controlled_run::without_steps quiet(run_);
     for (event* drain : std::exchange(a.drains, {})) drain->set();
 }

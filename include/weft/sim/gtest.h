@@ -88,8 +88,8 @@ void expect_passes(options with, F body) {
 ///
 ///     int main(int argc, char** argv) { return weft::sim::run_all_tests(argc, argv); }
 ///
-/// Tests must not start a runtime, and nothing may be left from one run of a test to the next.
-/// Death tests are left out.
+/// Tests may start runtimes, but not plain threads, and nothing may be left from one run of a test
+/// to the next. Death tests are left out.
 inline int run_all_tests(int argc, char** argv) {
     ::testing::InitGoogleTest(&argc, argv);
     const char* all = std::getenv("WEFT_SIM_ALL");
