@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
+#include "sched/simulated_runtimes.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -89,6 +90,13 @@ void note_end(const void* object) noexcept {
 
 void note_done(operation what, const void* object) noexcept {
     if (simulation* sim = controlling()) sim->has_done(what, object);
+}
+
+bool stop_is_for_caller(const M* m) noexcept {
+    simulation* sim = m->home->simulated;
+    if (sim == nullptr) return true;
+    const simulated_runtimes* runtimes = sim->runtimes();
+    return runtimes != nullptr && runtimes->stops_caller();
 }
 
 void let_time_pass() noexcept {

@@ -56,19 +56,9 @@ int real_time(clockid_t which, timespec* t) noexcept {
 #endif
 }
 
-// The type of a function's second parameter, which systems declare differently.
-template <typename Function>
-struct second_of;
-
+// For the type of a function's second parameter, which systems declare differently. Not defined.
 template <typename R, typename A, typename B>
-struct second_of<R(A, B)> {
-    using type = B;
-};
-
-template <typename R, typename A, typename B>
-struct second_of<R(A, B) noexcept> {
-    using type = B;
-};
+B second_of(R (*function)(A, B));
 
 // A function of its own: a compiler may keep the address of errno, whose value others change during
 // a wait.
@@ -123,7 +113,7 @@ int clock_gettime(clockid_t which, timespec* t) WEFT_AS_DECLARED {
     return weft::sim::real_time(which, t);
 }
 
-int gettimeofday(timeval* t, weft::sim::second_of<decltype(::gettimeofday)>::type /*zone*/) WEFT_AS_DECLARED {
+int gettimeofday(timeval* t, decltype(weft::sim::second_of(&::gettimeofday)) /*zone*/) WEFT_AS_DECLARED {
     timespec now{};
     if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
     t->tv_sec = now.tv_sec;

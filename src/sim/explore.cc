@@ -153,7 +153,7 @@ public:
         if (failure || inverted) {
             outcome& first = failure ? *failure : *inverted;
             if (!failure) r.schedules = inverted_in;
-            describe(r, with_.shrink && first.is_repeatable ? shrink(std::move(first)) : std::move(first));
+            describe(r, with_.shrink && first.is_repeatable ? shrink(std::move(first)) : first);
         }
         return r;
     }
@@ -162,7 +162,7 @@ public:
         report r;
         r.schedules = 1;
         outcome o = once(wanted, controlled_run::kept::nothing, &r.steps);
-        if (o.result != verdict::passed) describe(r, std::move(o));
+        if (o.result != verdict::passed) describe(r, o);
         return r;
     }
 
@@ -187,7 +187,7 @@ public:
             compare(first, once(first.taken, controlled_run::kept::steps), r);
             if (!r) return r;
         }
-        if (!all.empty() && all.back().result != verdict::passed) describe(r, std::move(all.back()));
+        if (!all.empty() && all.back().result != verdict::passed) describe(r, all.back());
         return r;
     }
 
@@ -255,7 +255,7 @@ private:
     }
 
     // With the steps, which are recorded by running it once more.
-    void describe(report& r, outcome o);
+    void describe(report& r, const outcome& o);
 
     const options with_;
     const std::function<void()> body_;
@@ -294,7 +294,7 @@ void exploration::compare(const outcome& first, const outcome& second, report& r
     r.schedule = to_text(first.taken);
 }
 
-void exploration::describe(report& r, outcome o) {
+void exploration::describe(report& r, const outcome& o) {
     r.result = o.result;
     r.reason = o.reason;
     r.schedule = to_text(o.taken);

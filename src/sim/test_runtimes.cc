@@ -71,7 +71,7 @@ void test_runtimes::ended(uint32_t number) noexcept {
     // The one that has ended makes its last switch without a step, so that it is gone when these
     // run.
     const controlled_run::without_steps quiet(run_);
-    for (event* drain : std::exchange(a.drains, {})) drain->set();
+    for (wait_group* drain : std::exchange(a.drains, {})) drain->done();
 }
 
 std::size_t test_runtimes::forget() noexcept {
@@ -142,8 +142,12 @@ void test_runtimes::looks_at(const runtime& r) const noexcept { run_.tell(operat
 void test_runtimes::wait_until_empty(account& a, int64_t deadline_ns) {
     const weft::detail::ambient_scope not_interrupted(weft::detail::shield_context(), false);
     while (a.live() != 0) {
-        event empty;
-        a.drains.push_back(&empty);
+        wait_group empty;
+        {
+            const controlled_run::without_steps at_once(run_);  // none ends between the look and this
+            empty.add(1);
+            a.drains.push_back(&empty);
+        }
         if (deadline_ns == weft::detail::never) {
             empty.wait();
         } else if (!empty.wait_until(time_of(deadline_ns))) {

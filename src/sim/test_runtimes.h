@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <weft/event.h>
 #include <weft/runtime.h>
+#include <weft/wait_group.h>
 
 #include "sched/simulated_runtimes.h"
 
@@ -71,7 +71,7 @@ private:
         uint64_t started = 0;
         uint64_t ended = 0;
         bool stopping = false;
-        std::vector<event*> drains;  // of waits for the end of its green threads
+        std::vector<wait_group*> drains;  // of waits for the end of its green threads
 
         [[nodiscard]] uint64_t live() const noexcept { return started - ended; }
     };

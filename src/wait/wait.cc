@@ -14,7 +14,6 @@
 #include "os/probe.h"
 #include "sched/g_main.h"
 #include "sched/park.h"
-#include "sched/simulated_runtimes.h"
 #include "sched/simulation.h"
 #include "sched/switch.h"
 #include "wait/interrupt.h"
@@ -171,8 +170,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept WEFT_REL
 
 bool stop_reaches(const M* m) noexcept {
     if (m == nullptr || !m->home->cancelling.load(acquire)) return false;  // pairs with cancel_and_drain
-    if (simulation* sim = m->home->simulated; sim != nullptr) [[unlikely]]
-        if (sim->runtimes() == nullptr || !sim->runtimes()->stops_caller()) return false;
+    if (!stop_is_for_caller(m)) return false;
     const bool shielded = (m->g->traits & trait::ambient) != 0 && m->g->ambient == shield_context();
     return !shielded && std::uncaught_exceptions() == 0;
 }

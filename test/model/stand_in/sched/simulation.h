@@ -8,10 +8,13 @@
 namespace weft::detail {
 
 class simulation;
+struct M;
 
 [[nodiscard]] inline simulation* controlling() noexcept { return nullptr; }
 
 [[nodiscard]] inline bool escapes_simulation(const char* /*what*/) noexcept { return false; }
+
+[[nodiscard]] inline bool stop_is_for_caller(const M* /*m*/) noexcept { return true; }
 
 [[nodiscard]] inline int64_t clock_ns() noexcept { return os::monotonic_ns(); }
 
