@@ -101,8 +101,8 @@ void end_simulation(simulation& sim) noexcept;
     return s != nullptr;
 }
 
-// The waits of m's scheduler are being ended. False: in a simulation, not those of the calling G, on
-// m, because it is in another runtime.
+// The waits of m's scheduler are being ended. False: in a simulation, not those of the calling G,
+// on m, because it is in another runtime.
 [[nodiscard]] bool stop_is_for_caller(const M* m) noexcept;
 
 // Computing takes no time in a simulation. So what a computation calls to see whether it should end
