@@ -40,9 +40,9 @@ std::string current_test_name() {
 procs_test::procs_test(std::chrono::seconds budget)
     : rt_(std::make_unique<runtime>(runtime_options{.procs = GetParam()})),
       // A simulation has no plain threads, and bounds the steps of a test itself.
-      dog_(this_g::id() != 0
-               ? nullptr
-               : std::make_unique<watchdog>(current_test_name(), patience() + slack + budget, [this] { rt_->dump(2); })) {}
+      dog_(this_g::id() != 0 ? nullptr
+                             : std::make_unique<watchdog>(
+                                   current_test_name(), patience() + slack + budget, [this] { rt_->dump(2); })) {}
 
 void (*scan_for_leaks)(const runtime& rt) = nullptr;
 
