@@ -376,14 +376,14 @@ void check_program_sanitizer() noexcept {
 
 }  // namespace
 
-static void check_procs(uint32_t wanted) {
+static void check_procs_option(uint32_t wanted) {
     if (wanted > procs_max)
         throw std::invalid_argument("weft: runtime_options::procs is " + std::to_string(wanted) +
                                     "; the maximum is 1024");
 }
 
 void check_runtime_options(const runtime_options& options) {
-    check_procs(options.procs);
+    check_procs_option(options.procs);
     static_cast<void>(choose_signal(options));
     static_cast<void>(choose_slice(options));
     static_cast<void>(choose_memory_idle(options));
@@ -391,7 +391,7 @@ void check_runtime_options(const runtime_options& options) {
 
 scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs_wanted = options.procs != 0 ? options.procs : usual_procs();
-    check_procs(procs_wanted);
+    check_procs_option(procs_wanted);
     const int interrupt_signal = choose_signal(options);
     const int64_t slice_ns = choose_slice(options);
     const int64_t memory_idle_ns = choose_memory_idle(options);
