@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "lifecycle/crash.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "os/unwind.h"
@@ -11,6 +10,7 @@
 #include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
+#include "stack/read_frames.h"
 
 namespace weft::detail {
 

@@ -6,7 +6,6 @@
 #include "context/direct_call.h"
 #include "context/frame_record.h"
 #include "context/return_address.h"
-#include "lifecycle/crash.h"
 #include "os/commit.h"
 #include "os/cpu_sampling.h"
 #include "os/os.h"
@@ -14,6 +13,7 @@
 #include "per_g/labels.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
+#include "stack/read_frames.h"
 
 namespace weft::detail {
 

@@ -106,9 +106,14 @@ bool takes_special_calls(const G* g) noexcept {
            !takes_special_calls(g) && (g->traits & trait::ambient) == 0;
 }
 
-// at: as for lend. Returns the caller's M, which take_place may change.
+// at: as for lend. Returns the caller's M, which take_place may change. nullptr: a simulation has no
+// other thread, so the call is one of the green thread, and so are waits in it.
 [[gnu::noinline]] M* begin_specially(
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
+    if (current_simulation() != nullptr) {
+        call.m = nullptr;
+        return nullptr;
+    }
     if (m->home->threads_scarce.load(relaxed_hint)) m = take_place(m);
     G* g = m->g;
     call = {m, 0, nullptr, nullptr};
@@ -221,11 +226,9 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
     G* g = m->g;
     if (begins_simply(m, g, site, when)) [[likely]] {
         lend(m, g, find_caller());
-    } else if (current_simulation() != nullptr) {
-        call.m = nullptr;  // a simulation has no other thread; so waits in the call are those of the green thread
-        return;
     } else {
         m = begin_specially(call, m, site, when, find_caller());
+        if (m == nullptr) return;
     }
     if (!sanitized) call.top = top_for_call(m);
 }
@@ -241,12 +244,7 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 void begin_blocking(open_call& call, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     M* m = current_g_m();
     call = {m, 0, nullptr, nullptr};
-    if (m == nullptr) return;
-    if (current_simulation() != nullptr) {
-        call.m = nullptr;  // as above
-        return;
-    }
-    begin_specially(call, m, site, when, at);
+    if (m != nullptr) begin_specially(call, m, site, when, at);
 }
 
 [[gnu::aligned(64)]] void end_blocking(const open_call& call, call_site& site) noexcept {

@@ -28,11 +28,6 @@ void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void*
 // g has overrun its stack, which has no guard.
 [[noreturn]] void report_overflow(G& g) noexcept;
 
-// Stores up to max return addresses: pc, unless nullptr, and the chain from fp. Frames lie on s, at
-// or above low, and on the stacks that s continues. Where frame records are not linked
-// (context/frame_record.h), low is the stack pointer. Returns the count.
-int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
-
 // "green thread 7 \"acceptor\" (started by 1 at main.cc:12, in int main())".
 void print_identity(report& out, const G& g) noexcept;
 

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "base/atomic.h"
-#include "lifecycle/crash.h"
 #include "monitor/sysmon.h"
 #include "os/os.h"
 #include "os/unwind.h"
+#include "stack/read_frames.h"
 #include "stack/stack.h"
 
 namespace weft::detail {

@@ -84,12 +84,6 @@ simulated_runtimes* simulating(const runtime& r) noexcept {
     return all != nullptr && all->has(r) ? all : nullptr;
 }
 
-// weft::main() in a test that a simulation controls.
-void run_simulated_main(const runtime_options& options, void (*body)(void*), void* closure, source_location where) {
-    runtime mains(options);
-    mains.run([body, closure] { body(closure); }, where);
-}
-
 // Requires: the caller has pinned s.
 class pinned_scheduler {
 public:
@@ -203,7 +197,7 @@ void run_main(const runtime_options& options,
               const int* code,
               const std::exception_ptr* error,
               source_location where) {
-    if (runtimes_of_caller() != nullptr) return run_simulated_main(options, body, closure, where);
+    if (simulated_runtimes* sim = runtimes_of_caller()) return sim->run_main(options, body, closure);
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; make a weft::runtime instead");
     scheduler* s = nullptr;

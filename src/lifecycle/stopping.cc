@@ -16,6 +16,7 @@
 #include "sched/park.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
+#include "stack/read_frames.h"
 
 namespace weft::detail {
 

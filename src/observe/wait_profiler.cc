@@ -33,7 +33,6 @@
 #include <weft/observe/wait_profile.h>
 
 #include "debug/g_snapshot.h"
-#include "lifecycle/crash.h"
 #include "observe/access.h"
 #include "observe/code_names.h"
 #include "observe/pprof.h"
@@ -45,6 +44,7 @@
 #include "sched/recording.h"
 #include "sched/scheduler.h"
 #include "sched/wait_observer.h"
+#include "stack/read_frames.h"
 
 namespace weft::observe {
 

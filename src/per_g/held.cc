@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
+#include "stack/read_frames.h"
 
 namespace weft::detail {
 

@@ -8,7 +8,6 @@
 #include <new>
 
 #include "base/assert.h"
-#include "lifecycle/crash.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
 #include "os/whole_pages.h"
@@ -17,6 +16,7 @@
 #include "sched/scheduler.h"
 #include "sched/wait_observer.h"
 #include "sched/watched_bits.h"
+#include "stack/read_frames.h"
 
 namespace weft::detail {
 

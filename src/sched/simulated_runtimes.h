@@ -29,6 +29,7 @@ namespace weft {
 
 class runtime;
 struct stats_snapshot;
+struct runtime_options;
 struct stop_outcome;
 
 namespace detail {
@@ -59,6 +60,9 @@ public:
 
     // The caller looks at whether r runs, or how many processors it has.
     virtual void looks_at(const runtime& r) const noexcept = 0;
+
+    // weft::main() in a test.
+    virtual void run_main(const runtime_options& options, void (*body)(void*), void* closure) = 0;
 
     // Of these, r must be one that has() knows. nullopt: another caller ends it.
     virtual void drain(const runtime& r) = 0;

@@ -136,6 +136,11 @@ void test_runtimes::starts(const weft::detail::G& g) {
     if (to != 0) starting_.emplace_back(g.id, to);
 }
 
+void test_runtimes::run_main(const runtime_options& options, void (*body)(void*), void* closure) {
+    runtime mains(options);
+    mains.run([body, closure] { body(closure); });
+}
+
 void test_runtimes::looks_at(const runtime& r) const noexcept { run_.tell(operation::count_wait, &r); }
 
 // Not a cancellation point.

@@ -45,6 +45,7 @@ def main() -> int:
     parser.add_argument("--procs", type=int, default=2, help="the instance of each test")
     parser.add_argument("--filter", default="*", help="a pattern of GoogleTest for Suite.Test")
     options = parser.parse_args()
+    os.environ.pop("GTEST_FILTER", None)  # of other suites
 
     names = tests(options.program, options.procs)
     left_out = patterns()

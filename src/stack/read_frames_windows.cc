@@ -1,8 +1,8 @@
-// read_frames_windows.cc: read_frames() of crash.h, by unwind tables.
+// read_frames_windows.cc: see read_frames.h. By unwind tables.
 #include <cstdint>
 
-#include "lifecycle/crash.h"
 #include "os/table_frames.h"
+#include "stack/read_frames.h"
 #include "stack/stack.h"
 
 namespace weft::detail {

@@ -1,10 +1,11 @@
-// read_frames.cc: read_frames() of crash.h, by frame records.
+// read_frames.cc: see read_frames.h. By frame records.
+#include "stack/read_frames.h"
+
 #include <cstdint>
 
 #include "context/frame_record.h"
 #include "context/return_address.h"
 #include "context/sanitizer.h"
-#include "lifecycle/crash.h"
 #include "stack/stack.h"
 
 namespace weft::detail {
