@@ -106,8 +106,8 @@ bool takes_special_calls(const G* g) noexcept {
            !takes_special_calls(g) && (g->traits & trait::ambient) == 0;
 }
 
-// at: as for lend. Returns the caller's M, which take_place may change. nullptr: a simulation has no
-// other thread, so the call is one of the green thread, and so are waits in it.
+// at: as for lend. Returns the caller's M, which take_place may change. nullptr: a simulation has
+// no other thread, so the call is one of the green thread, and so are waits in it.
 [[gnu::noinline]] M* begin_specially(
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     if (current_simulation() != nullptr) {
