@@ -83,7 +83,7 @@ private:
 
     // ---- connection_write.cc
     void finish(std::error_code& ec);
-    void finish_whole(std::error_code& ec);
+    void finish_whole(std::error_code& ec) override;
 
     // Once a request has begun.
     [[nodiscard]] request_parser& parser() noexcept {

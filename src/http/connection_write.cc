@@ -167,29 +167,11 @@ void connection::finish_whole(std::error_code& ec) {
 
 // Sends what is left of the response, and its end.
 void connection::finish(std::error_code& ec) {
-    response_parts& w = access::parts(response_);
-    if (is_too_long_) {
-        report_length(announced_size().value_or(0), "more");
-        answer(status::internal_server_error, {});
-    }
-    if (!w.has_begun && (w.trailers.empty() || request_.version() < 11)) {
-        finish_whole(ec);
-        return;
-    }
-    if (!w.has_begun || !w.unsent.empty()) {
-        const std::array<net::const_buffer, 1> rest{net::const_buffer(w.unsent)};
-        send_body(rest, ec);
-        if (ec == errc::wrong_length) report_length(announced_size().value_or(0), "more");
-        if (is_too_long_) {
-            answer(status::internal_server_error, {});
-            finish_whole(ec);
-            return;
-        }
-    }
-    if (ec || !has_body()) return;
+    if (!send_rest(ec)) return;
+    if (!has_body()) return;
     if (form_ == body_form::chunked) {
         out_ = "0\r\n";
-        for (const auto& [name, value] : w.trailers) append_field(out_, name, value);
+        for (const auto& [name, value] : access::parts(response_).trailers) append_field(out_, name, value);
         out_ += "\r\n";
         const std::array<net::const_buffer, 1> last{net::const_buffer(out_)};
         write_out(last, ec);

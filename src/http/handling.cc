@@ -2,6 +2,7 @@
 #include "http/handling.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -239,6 +240,29 @@ void handling::answer_exception(bool is_cancelled) noexcept {
 void handling::report_length(uint64_t said, const std::string& wrote) {
     report(std::make_exception_ptr(std::length_error("weft: it set Content-Length to " + std::to_string(said) +
                                                      ", and wrote " + wrote + ": leave that field to the server")));
+}
+
+bool handling::send_rest(std::error_code& ec) {
+    response_parts& w = access::parts(response_);
+    if (is_too_long_) {
+        report_length(announced_size().value_or(0), "more");
+        answer(status::internal_server_error, {});
+    }
+    if (!w.has_begun && (w.trailers.empty() || request_.version() < 11)) {
+        finish_whole(ec);
+        return false;
+    }
+    if (!w.has_begun || !w.unsent.empty()) {
+        const std::array<net::const_buffer, 1> rest{net::const_buffer(w.unsent)};
+        send_body(rest, ec);
+        if (ec == errc::wrong_length) report_length(announced_size().value_or(0), "more");
+        if (is_too_long_) {
+            answer(status::internal_server_error, {});
+            finish_whole(ec);
+            return false;
+        }
+    }
+    return !ec;
 }
 
 std::optional<uint64_t> handling::announced_size() const {

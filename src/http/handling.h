@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <weft/detail/cancel.h>
 #include <weft/http/server.h>
@@ -58,6 +59,12 @@ protected:
 
     // A wrong Content-Length of the handler.
     void report_length(uint64_t said, const std::string& wrote);
+
+    // Sends what is left of the response. False: it has ended, or cannot be sent.
+    [[nodiscard]] bool send_rest(std::error_code& ec);
+
+    // Sends the whole response, of which nothing was sent.
+    virtual void finish_whole(std::error_code& ec) = 0;
 
     // The Content-Length that the handler has set, if it is a number.
     [[nodiscard]] std::optional<uint64_t> announced_size() const;

@@ -500,26 +500,7 @@ void http2_stream::finish_whole(std::error_code& ec) {
 
 // Sends what is left of the response, and its end.
 void http2_stream::finish(std::error_code& ec) {
-    response_parts& w = access::parts(response_);
-    if (is_too_long_) {
-        report_length(announced_size().value_or(0), "more");
-        answer(status::internal_server_error, {});
-    }
-    if (!w.has_begun && w.trailers.empty()) {
-        finish_whole(ec);
-        return;
-    }
-    if (!w.has_begun || !w.unsent.empty()) {
-        const std::array<net::const_buffer, 1> rest{net::const_buffer(w.unsent)};
-        send_body(rest, ec);
-        if (ec == errc::wrong_length) report_length(announced_size().value_or(0), "more");
-        if (is_too_long_) {
-            answer(status::internal_server_error, {});
-            finish_whole(ec);
-            return;
-        }
-    }
-    if (ec) return;
+    if (!send_rest(ec)) return;
     if (announced_ && sent_ != *announced_) {
         report_length(*announced_, std::to_string(sent_) + " bytes");
         is_broken_ = true;

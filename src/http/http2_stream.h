@@ -92,7 +92,7 @@ private:
     void respond();
     void skip_body();
     void finish(std::error_code& ec);
-    void finish_whole(std::error_code& ec);
+    void finish_whole(std::error_code& ec) override;
     void begin_response(std::optional<uint64_t> size, bool has_data);
     void begin_response_of_unknown_size();
     void send(std::span<const net::const_buffer> pieces, bool is_last, std::error_code& ec);
