@@ -1,7 +1,6 @@
 // clocks.cc: see clocks.h.
 #include "sim/clocks.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #if __has_include(<sys/syscall.h>)
 #include <sys/syscall.h>
@@ -20,6 +19,7 @@
 #include "lifecycle/stopping.h"
 #include "os/os.h"
 #include "sim/controlled_run.h"
+#include "sim/original.h"
 
 namespace weft::sim {
 
@@ -44,9 +44,8 @@ bool simulated_time(clockid_t which, timespec& t) noexcept {
 }
 
 int real_time(clockid_t which, timespec* t) noexcept {
-    using function = int (*)(clockid_t, timespec*);
-    static const auto of_libc = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "clock_gettime"));
-    if (of_libc != nullptr) return of_libc(which, t);
+    static auto* const next = original<int(clockid_t, timespec*)>("clock_gettime");
+    if (next != nullptr) return next(which, t);
     // A program without shared libraries.
 #if defined(SYS_clock_gettime)
     return static_cast<int>(::syscall(SYS_clock_gettime, which, t));
@@ -76,9 +75,8 @@ bool simulated_sleep(int64_t s, int64_t ns) {
 }
 
 int real_sleep(const timespec* t, timespec* left) noexcept {
-    using function = int (*)(const timespec*, timespec*);
-    static const auto of_libc = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "nanosleep"));
-    if (of_libc != nullptr) return of_libc(t, left);
+    static auto* const next = original<int(const timespec*, timespec*)>("nanosleep");
+    if (next != nullptr) return next(t, left);
     // A program without shared libraries.
 #if defined(SYS_nanosleep)
     return static_cast<int>(::syscall(SYS_nanosleep, t, left));

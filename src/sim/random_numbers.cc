@@ -1,7 +1,6 @@
 // random_numbers.cc: see random_numbers.h.
 #include "sim/random_numbers.h"
 
-#include <dlfcn.h>
 #include <sys/random.h>
 #if __has_include(<sys/syscall.h>)
 #include <sys/syscall.h>
@@ -17,16 +16,11 @@
 #include <random>
 
 #include "sim/controlled_run.h"
+#include "sim/original.h"
 
 namespace weft::sim {
 
 namespace {
-
-// The original function; nullptr: the program has no shared libraries.
-template <typename Function>
-Function* original(const char* name) noexcept {
-    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
 
 constexpr std::size_t getentropy_most = 256;  // by POSIX
 
@@ -34,9 +28,9 @@ ssize_t real_bytes(void* to, std::size_t size, [[maybe_unused]] unsigned flags) 
 #if defined(SYS_getrandom)
     return ::syscall(SYS_getrandom, to, size, flags);
 #else
-    static auto* const of_libc = original<int(void*, std::size_t)>("getentropy");
+    static auto* const next = original<int(void*, std::size_t)>("getentropy");
     const std::size_t part = std::min(size, getentropy_most);
-    if (of_libc != nullptr && of_libc(to, part) == 0) return static_cast<ssize_t>(part);
+    if (next != nullptr && next(to, part) == 0) return static_cast<ssize_t>(part);
     errno = ENOSYS;
     return -1;
 #endif
@@ -99,26 +93,26 @@ extern "C" {
 
 int rand() WEFT_AS_DECLARED {
     if (auto* run = weft::sim::controlled_run::of_caller()) return static_cast<int>(weft::sim::positive(*run));
-    static auto* const of_libc = weft::sim::original<int()>("rand");
-    return of_libc != nullptr ? of_libc() : static_cast<int>(weft::sim::any_word() >> 1);
+    static auto* const next = weft::sim::original<int()>("rand");
+    return next != nullptr ? next() : static_cast<int>(weft::sim::any_word() >> 1);
 }
 
 void srand(unsigned seed) WEFT_AS_DECLARED {
     if (auto* run = weft::sim::controlled_run::of_caller()) return run->seed_random_numbers(seed);
-    static auto* const of_libc = weft::sim::original<void(unsigned)>("srand");
-    if (of_libc != nullptr) of_libc(seed);
+    static auto* const next = weft::sim::original<void(unsigned)>("srand");
+    if (next != nullptr) next(seed);
 }
 
 long random() WEFT_AS_DECLARED {
     if (auto* run = weft::sim::controlled_run::of_caller()) return weft::sim::positive(*run);
-    static auto* const of_libc = weft::sim::original<long()>("random");
-    return of_libc != nullptr ? of_libc() : static_cast<long>(weft::sim::any_word() >> 1);
+    static auto* const next = weft::sim::original<long()>("random");
+    return next != nullptr ? next() : static_cast<long>(weft::sim::any_word() >> 1);
 }
 
 void srandom(unsigned seed) WEFT_AS_DECLARED {
     if (auto* run = weft::sim::controlled_run::of_caller()) return run->seed_random_numbers(seed);
-    static auto* const of_libc = weft::sim::original<void(unsigned)>("srandom");
-    if (of_libc != nullptr) of_libc(seed);
+    static auto* const next = weft::sim::original<void(unsigned)>("srandom");
+    if (next != nullptr) next(seed);
 }
 
 ssize_t getrandom(void* to, std::size_t size, unsigned flags) {
