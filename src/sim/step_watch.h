@@ -3,7 +3,7 @@
 // A simulation has one thread. A green thread may block it in a call that weft does not know, such
 // as a std::mutex or the join of a std::thread, or may wait in a loop for memory to change. Then
 // everything stops without a word. So a thread of its own looks whether steps are taken, and writes
-// a line to stderr if none was for ten seconds.
+// a line to stderr if none was for ten seconds, or up to twice as long.
 //
 // Rejected: a verdict. The simulation cannot take the thread away from that green thread.
 //
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -21,7 +22,7 @@ namespace weft::sim {
 
 class step_watch {
 public:
-    step_watch();
+    explicit step_watch(std::chrono::milliseconds longest_step = std::chrono::seconds(10));
 
     ~step_watch();
 
@@ -43,6 +44,7 @@ private:
     std::mutex lock_;
     std::condition_variable over_changes_;
     bool over_ = false;
+    const std::chrono::milliseconds longest_step_;
     const int made_by_;   // a process
     std::thread thread_;  // the last member: it uses the others
 };

@@ -382,6 +382,79 @@ TEST(SimulatedRuntime, AllOrdersIncludeThoseOfItsEnd) {
     }
 }
 
+TEST(SimulatedRuntime, AHostThatCrashesEndsTheGreenThreadsOfItsRuntime) {
+    const sim::report r = explore([] {
+        const sim::network net;
+        const sim::host server = net.add_host("server");
+        bool ran = false;
+        server.go([&] {
+            runtime rt;
+            rt.go([&] {
+                sleep_for(1h);
+                ran = true;
+            });
+            sleep_for(1h);
+            (void)rt.shutdown(1s);
+        });
+        sleep_for(1s);
+        server.crash();
+        sleep_for(2h);
+        EXPECT_FALSE(ran);
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(SimulatedRuntime, ShutdownReachesGreenThreadsThatAnotherHostHasStarted) {
+    const sim::report r = explore([] {
+        const sim::network net;
+        const sim::host server = net.add_host("server");
+        runtime rt;
+        event started;
+        server.go([&] {
+            rt.go([] { sleep_for(1h); });
+            started.set();
+        });
+        started.wait();
+        EXPECT_EQ(rt.shutdown(1min).abandoned, 0U);
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+// has_failed() is asked outside of the test.
+TEST(SimulatedRuntime, StatisticsOutsideOfATestHaveNoGreenThreads) {
+    stats_snapshot seen;
+    const sim::report r = sim::explore({.schedules = 1,
+                                        .has_failed =
+                                            [&] {
+                                                seen = stats();
+                                                return false;
+                                            }},
+                                       [] { go([] {}); });
+    EXPECT_TRUE(r) << r.text();
+    EXPECT_LE(seen.waiting, 1U);
+    EXPECT_LE(seen.live, 1U);
+}
+
+// A question for a cancellation is no operation whose order matters.
+TEST(SimulatedRuntime, AskingForACancellationAddsNoOrders) {
+    const auto orders = [](bool asks) {
+        return sim::explore({.schedules = 10'000, .pick = sim::strategy::dpor},
+                            [asks] {
+                                mutex m;
+                                wait_group both;
+                                for (int i = 0; i < 2; ++i) {
+                                    both.go([&, asks] {
+                                        if (asks) throw_if_cancelled();
+                                        const std::lock_guard held(m);
+                                    });
+                                }
+                                both.wait();
+                            })
+            .schedules;
+    };
+    EXPECT_EQ(orders(true), orders(false));
+}
+
 TEST(SimulatedRuntime, BadOptionsAreRefused) {
     const sim::report r = sim::explore({.schedules = 1}, [] {
         EXPECT_THROW(runtime({.procs = 5000}), std::invalid_argument);

@@ -33,7 +33,7 @@ def tests(program: str, procs: int) -> list[str]:
         name = line.split("#")[0].strip()
         if not line.startswith(" "):
             suite = name
-        elif suite.startswith("Procs/") and name.endswith(f"/P{procs}."[:-1]):
+        elif suite.startswith("Procs/") and name.endswith(f"/P{procs}"):
             names.append(suite.removeprefix("Procs/") + name.rsplit("/", 1)[0])
     return names
 

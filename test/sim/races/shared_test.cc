@@ -34,6 +34,34 @@ TEST(Shared, ARaceIsFoundInTheFirstSchedule) {
     EXPECT_NE(r.reason.find("shared_test.cc:"), std::string::npos) << r.reason;
 }
 
+TEST(Shared, TheEndOfARuntimeComesAfterWhatItsGreenThreadsDid) {
+    expect_no_race([] {
+        sim::shared<int> x(0);
+        {
+            runtime rt;
+            rt.go([&] { x = 1; });
+            while (rt.stats().live != 0) yield();
+        }
+        x = 2;
+        runtime other;
+        for (int i = 0; i < 2; ++i) {
+            other.go([&] { x = 3; });
+            other.drain();
+        }
+        x = 4;
+    });
+}
+
+TEST(Shared, GreenThreadsOfOneRuntimeRace) {
+    const sim::report r = sim::explore({}, [] {
+        sim::shared<int> x(0);
+        runtime rt;
+        for (int i = 0; i < 2; ++i) rt.go([&] { x = 1; });
+        rt.drain();
+    });
+    EXPECT_EQ(r.result, verdict::race);
+}
+
 TEST(Shared, AReadBesideAWriteIsARace) {
     const sim::report r = sim::explore({}, [] {
         sim::shared<std::map<std::string, int>> all;
