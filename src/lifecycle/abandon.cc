@@ -59,7 +59,7 @@ void pass_edge_on(waiter& first) noexcept {
 
 }  // namespace
 
-// Or waits for the external thread that has claimed it. Touches an object only while g is linked to
+// Waits for the external thread if one has claimed g. Touches an object only while g is linked to
 // it: others may be gone.
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state

@@ -197,7 +197,7 @@ void run_main(const runtime_options& options,
               const int* code,
               const std::exception_ptr* error,
               source_location where) {
-    if (simulated_runtimes* sim = runtimes_of_caller()) return sim->run_main(options, body, closure);
+    if (simulated_runtimes* sim = runtimes_of_caller()) return sim->run_main(options, body, closure, where);
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; make a weft::runtime instead");
     scheduler* s = nullptr;

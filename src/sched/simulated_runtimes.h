@@ -24,6 +24,7 @@
 #include <optional>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/source_location.h>
 
 namespace weft {
 
@@ -62,7 +63,10 @@ public:
     virtual void looks_at(const runtime& r) const noexcept = 0;
 
     // weft::main() in a test.
-    virtual void run_main(const runtime_options& options, void (*body)(void*), void* closure) = 0;
+    virtual void run_main(const runtime_options& options,
+                          void (*body)(void*),
+                          void* closure,
+                          source_location where) = 0;
 
     // Of these, r must be one that has() knows. nullopt: another caller ends it.
     virtual void drain(const runtime& r) = 0;

@@ -136,9 +136,12 @@ void test_runtimes::starts(const weft::detail::G& g) {
     if (to != 0) starting_.emplace_back(g.id, to);
 }
 
-void test_runtimes::run_main(const runtime_options& options, void (*body)(void*), void* closure) {
+void test_runtimes::run_main(const runtime_options& options,
+                             void (*body)(void*),
+                             void* closure,
+                             source_location where) {
     runtime mains(options);
-    mains.run([body, closure] { body(closure); });
+    mains.run([body, closure] { body(closure); }, where);
 }
 
 void test_runtimes::looks_at(const runtime& r) const noexcept { run_.tell(operation::count_wait, &r); }

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] bool holds_caller(const runtime& r) const noexcept override;
     void choose(const runtime& r) override;
     void starts(const weft::detail::G& g) override;
-    void run_main(const runtime_options& options, void (*body)(void*), void* closure) override;
+    void run_main(const runtime_options& options, void (*body)(void*), void* closure, source_location where) override;
     void looks_at(const runtime& r) const noexcept override;
     void drain(const runtime& r) override;
     [[nodiscard]] std::optional<stop_outcome> stop(const runtime& r, int64_t deadline_ns) override;
