@@ -106,14 +106,14 @@ bool unlink_if_free(waiter& w) noexcept {
     return ours;
 }
 
-// w is a sleep's; slot is the timer that ends it.
+// w is a sleep's; slot is the timer that ends it. A P that is retired moves its timers to another.
 bool remove_alarm_if_free(waiter& w) noexcept {
     auto& alarm = *static_cast<timer*>(w.slot);
     if (alarm.deadline_ns == never) return true;  // nothing else ends it
-    timer_queue& queue = *alarm.home;
+    timer_queue& queue = *alarm.home.load(relaxed_hint);
     uint32_t none = 0;
     if (!try_lock_bits(queue.lock, none)) return false;
-    const bool ours = alarm.queued;
+    const bool ours = alarm.home.load(relaxed_locked) == &queue && alarm.queued;
     if (ours) queue.remove_locked(alarm);
     queue.lock.unlock();
     return ours;
