@@ -387,16 +387,19 @@ windows_examples=(01_hello 02_ping_pong 03_prime_sieve 04_worker_pool 06_deadlin
     09_inside_a_library 10_select 11_scopes 12_timers 13_coroutines)
 
 # Without optimization. A step for the first start of wine, which makes a folder with the files of a
-# system. ctest has a limit of time for each test. wine starts threads slowly.
+# system. ctest has a limit of time for each test. wine starts threads slowly. Its server keeps a
+# file in its temporary directory when it ends; the programs use the one in the prefix.
 windows_step() {
     local -x WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d'
-    local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
+    local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10} TMPDIR=$PWD/build/wine_server
+    mkdir -p "$TMPDIR"
     local options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON "$quickly_compiled")
     build_step windows weft weft_instrument "${windows_examples[@]}" {unit,exceptions,storm}_tests || return 1
     step "first start of wine" timeout 300 /usr/lib/wine/wine64 wineboot -i || return 1
     local names
     names=$(printf '|%s' "${windows_examples[@]}")
-    ctest_step windows -R "^(example\\.(${names#|})|(unit|exceptions|storm)\\..*)$"
+    ctest_step windows -R "^(example\\.(${names#|})|(unit|exceptions|storm)\\..*)$" &&
+        step "end of wine" timeout 60 /usr/lib/wine/wineserver --wait
 }
 
 leg_modes() {
