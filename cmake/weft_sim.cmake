@@ -2,6 +2,7 @@
 # threads. The library weft is independent of it.
 file(GLOB weft_sim_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/sim/*.cc")
 list(FILTER weft_sim_sources EXCLUDE REGEX "_test\\.cc$")
+weft_keep_platform(weft_sim_sources)
 file(GLOB weft_sim_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/weft/sim/*.h" "${PROJECT_SOURCE_DIR}/include/weft/run/sim.h")
 add_library(weft_sim ${weft_sim_sources})
 add_library(weft::sim ALIAS weft_sim)

@@ -86,6 +86,7 @@ void controlled_run::begin(chooser* by, const schedule* replayed, kept keeps) {
     runtimes_.clear();
     order_.clear();
     locks_.clear();
+    fairness_.clear();
 }
 
 // splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
@@ -167,8 +168,14 @@ controlled_run::pending& controlled_run::pending_of(uint32_t number) {
 }
 
 bool controlled_run::count_step() noexcept {
-    if (++steps_ <= limits_.max_steps) return true;
-    fail(verdict::livelock, "it has not ended after " + std::to_string(limits_.max_steps) + " steps");
+    if (++steps_ > limits_.max_steps) {
+        fail(verdict::livelock, "it has not ended after " + std::to_string(limits_.max_steps) + " steps");
+        return false;
+    }
+    const uint32_t starved = limits_.longest_wait == 0 ? 0 : fairness_.find(steps_, limits_.longest_wait);
+    if (starved == 0) return true;
+    fail(verdict::starved, "green thread " + std::to_string(starved) + " has waited for more than " +
+                               std::to_string(limits_.longest_wait) + " steps of others");
     return false;
 }
 
@@ -271,6 +278,7 @@ G* controlled_run::begin_step(G* g) noexcept {
     } else if (keeps_locks_ && p.what == operation::select) {
         locks_.operate(number, p.what, nullptr, nullptr);
     }
+    if (limits_.longest_wait != 0) fairness_.begin_step(number, g, steps_);
     p = {operation::run, nullptr};
     return g;
 }
@@ -338,6 +346,7 @@ void controlled_run::push(G* g) noexcept {
         if (keeps_locks_) locks_.make_runnable(number_of(by), number);
     }
     if (keeps_steps_) remember(*g, number);
+    if (limits_.longest_wait != 0) fairness_.make_runnable(number);
     runnable_.push_back({g, steps_});
     idle_moves_ = 0;
 }
@@ -457,7 +466,9 @@ void controlled_run::failed(const G* g) noexcept {
 }
 
 void controlled_run::ended(const G* g) noexcept {
-    if (g != driver_) runtimes_.ended(number_of(g));
+    if (g == driver_) return;
+    if (limits_.longest_wait != 0) fairness_.ended(number_of(g));
+    runtimes_.ended(number_of(g));
 }
 
 void controlled_run::note(std::string what) {

@@ -16,6 +16,7 @@
 #include <weft/sim/sim.h>
 
 #include "sched/simulation.h"
+#include "sim/fairness.h"
 #include "sim/lock_order.h"
 #include "sim/order.h"
 #include "sim/schedule_text.h"
@@ -53,7 +54,8 @@ public:
         uint64_t max_steps;
         bool before_operations;
         int64_t lateness_ns;
-        bool lock_order;  // inversion() is wanted
+        bool lock_order;        // inversion() is wanted
+        uint64_t longest_wait;  // in steps; 0: any number
         step_watch* watch;
     };
 
@@ -288,6 +290,7 @@ private:
     order order_;
     bool keeps_locks_;
     lock_order locks_;
+    fairness fairness_;
 };
 
 }  // namespace weft::sim

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include <weft/error.h>
 #include <weft/go.h>
 #include <weft/runtime.h>
+#include <weft/sim/fuzz.h>
 #include <weft/sim/sim.h>
 
 #include "base/assert.h"
@@ -112,51 +114,22 @@ outcome outcome_of(const controlled_run& run, lock_order::inversion locks) {
 class exploration {
 public:
     exploration(const options& with, std::function<void()> body)
-        : with_(with),
-          body_(std::move(body)),
-          limits_{with.max_steps, with.before_operations, with.lateness.count(), with.lock_order, &watch_} {
+        : with_(with), body_(std::move(body)), limits_{with.max_steps,  with.before_operations, with.lateness.count(),
+                                                       with.lock_order, with.longest_wait,      &watch_} {
         if (with.pick == strategy::dpor && !with.before_operations)
             throw std::invalid_argument("weft::sim: strategy::dpor needs options::before_operations; leave it on");
     }
 
     report explore() {
         const uint64_t most = schedules();
-        const auto chooser = chooser_for_exploring();
-        const auto now = clock::now();
-        const bool is_endless = with_.budget.count() == 0 || with_.budget > clock::time_point::max() - now;
-        const auto end = is_endless ? clock::time_point::max() : now + with_.budget;
-        report r;
-        std::optional<outcome> failure;
-        std::optional<outcome> inverted;  // the first schedule that has passed, and is one
-        uint64_t inverted_in = 0;
-        world_.drive(limits_, [&](controlled_run& run) {
-            if (r.schedules == most || (r.schedules % 64 == 63 && clock::now() >= end)) return false;
-            if (!chooser->begin()) {
-                r.exhausted = true;
-                return false;
-            }
-            run.begin(chooser.get(), nullptr, controlled_run::kept::nothing);
-            execute(run);
-            chooser->ended(run.steps());
-            ++r.schedules;
-            r.steps += run.steps();
-            lock_order::inversion locks = inversion_of(run);
-            if (run.result() != verdict::passed) {
-                failure = outcome_of(run, {});
-            } else if (!locks.empty()) {
-                inverted = outcome_of(run, std::move(locks));
-                inverted_in = r.schedules;
-                run.forget_locks();
-            }
-            return true;
-        });
-        if (failure || inverted) {
-            outcome& first = failure ? *failure : *inverted;
-            if (!failure) r.schedules = inverted_in;
-            describe(r, with_.shrink && first.is_repeatable ? shrink(std::move(first)) : first);
-        }
-        return r;
+        return explore(*chooser_for_exploring(), most);
     }
+
+    // One schedule, of a fuzzer.
+    report explore_input(std::span<const unsigned char> input) { return explore(*make_from_input(input), 1); }
+
+    // The next schedules are those of body.
+    void replace_body(std::function<void()> body) { body_ = std::move(body); }
 
     report replay(const schedule& wanted) {
         report r;
@@ -192,6 +165,43 @@ public:
     }
 
 private:
+    report explore(chooser& by, uint64_t most) {
+        const auto now = clock::now();
+        const bool is_endless = with_.budget.count() == 0 || with_.budget > clock::time_point::max() - now;
+        const auto end = is_endless ? clock::time_point::max() : now + with_.budget;
+        report r;
+        std::optional<outcome> failure;
+        std::optional<outcome> inverted;  // the first schedule that has passed, and is one
+        uint64_t inverted_in = 0;
+        world_.drive(limits_, [&](controlled_run& run) {
+            if (r.schedules == most || (r.schedules % 64 == 63 && clock::now() >= end)) return false;
+            if (!by.begin()) {
+                r.exhausted = true;
+                return false;
+            }
+            run.begin(&by, nullptr, controlled_run::kept::nothing);
+            execute(run);
+            by.ended(run.steps());
+            ++r.schedules;
+            r.steps += run.steps();
+            lock_order::inversion locks = inversion_of(run);
+            if (run.result() != verdict::passed) {
+                failure = outcome_of(run, {});
+            } else if (!locks.empty()) {
+                inverted = outcome_of(run, std::move(locks));
+                inverted_in = r.schedules;
+                run.forget_locks();
+            }
+            return true;
+        });
+        if (failure || inverted) {
+            outcome& first = failure ? *failure : *inverted;
+            if (!failure) r.schedules = inverted_in;
+            describe(r, with_.shrink && first.is_repeatable ? shrink(std::move(first)) : first);
+        }
+        return r;
+    }
+
     [[nodiscard]] uint64_t seed() const { return with_.seed != 0 ? with_.seed : from_environment("WEFT_SIM_SEED", 1); }
 
     [[nodiscard]] uint64_t schedules() const {
@@ -258,7 +268,7 @@ private:
     void describe(report& r, const outcome& o);
 
     const options with_;
-    const std::function<void()> body_;
+    std::function<void()> body_;
     step_watch watch_;
     controlled_run::limits limits_;
     world world_;
@@ -324,6 +334,8 @@ const char* name_of(verdict v) noexcept {
             return "leaked";
         case verdict::livelock:
             return "livelock";
+        case verdict::starved:
+            return "starved";
         case verdict::race:
             return "race";
         case verdict::uncontrolled:
@@ -372,6 +384,25 @@ report explore(const options& with, std::function<void()> body) {
     if (const char* wanted = std::getenv("WEFT_SIM"); wanted != nullptr && *wanted != '\0')
         return replay(std::string(wanted), with, std::move(body));
     return exploration(with, std::move(body)).explore();
+}
+
+report explore_input(std::span<const unsigned char> input, const options& with, std::function<void()> body) {
+    check_caller();
+    return exploration(with, std::move(body)).explore_input(input);
+}
+
+int fuzz(const unsigned char* data, std::size_t size, std::function<void()> body, const options& with) {
+    // Its runtime is kept for the next call.
+    static exploration* const all = [&] {
+        check_caller();
+        return new exploration(with, {});
+    }();
+    all->replace_body(std::move(body));
+    const report r = all->explore_input({data, size});
+    if (r) return 0;
+    const std::string text = r.text();
+    weft::detail::os::write_all(weft::detail::os::stderr_fd, text.data(), text.size());
+    std::abort();
 }
 
 report replay(const std::string& text, const options& with, std::function<void()> body) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/dpor.h"
+#include "sim/fuzz_counters.h"
 
 namespace weft::sim {
 
@@ -114,6 +115,74 @@ private:
     prng random_{0};
     priorities priorities_;
     std::vector<uint64_t> changes_;
+};
+
+// The default order, with a few delays.
+class delay_bounded final : public chooser {
+public:
+    delay_bounded(uint64_t seed, unsigned delays) noexcept : seed_(seed), most_(delays) {}
+
+    bool begin() override {
+        random_ = generator(seed_, run_);
+        decisions_ = 0;
+        delays_.clear();
+        const unsigned count = run_++ == 0 ? 0 : 1 + random_.below(std::max(most_, 1U));
+        const auto within = static_cast<uint32_t>(std::min<uint64_t>(longest_, UINT32_MAX));
+        for (unsigned i = 0; i < count; ++i) delays_.push_back(random_.below(within));
+        return true;
+    }
+
+    uint32_t pick(std::span<const candidate> options, bool /*can_continue*/) override {
+        const auto delays = static_cast<uint32_t>(std::ranges::count(delays_, decisions_++));
+        return std::min(delays, static_cast<uint32_t>(options.size() - 1));
+    }
+
+    uint32_t draw(uint32_t n) override { return random_.below(n); }
+
+    void ended(uint64_t /*steps*/) override { longest_ = std::max(longest_, decisions_); }
+
+private:
+    uint64_t seed_;
+    unsigned most_;
+    uint64_t run_ = 0;
+    uint64_t decisions_ = 0;
+    uint64_t longest_ = 20;  // decisions of a schedule
+    prng random_{0};
+    std::vector<uint64_t> delays_;  // at which decisions
+};
+
+// Choices from a fuzzer: pairs of how many defaults come first, and of an option.
+class from_input final : public chooser {
+public:
+    explicit from_input(std::span<const unsigned char> input) noexcept : left_(input) { next_pair(); }
+
+    bool begin() override { return true; }
+
+    uint32_t pick(std::span<const candidate> options, bool /*can_continue*/) override {
+        return draw(static_cast<uint32_t>(options.size()));
+    }
+
+    uint32_t draw(uint32_t n) override {
+        if (left_.size() < 2 || defaults_-- != 0) return 0;
+        const uint32_t option = 1 + left_[1] % (n - 1);
+        left_ = left_.subspan(2);
+        next_pair();
+        return option;
+    }
+
+    void began(const candidate& g) override {
+        cover_switch(before_, g);
+        before_ = g;
+    }
+
+private:
+    void next_pair() noexcept {
+        if (!left_.empty()) defaults_ = left_[0];
+    }
+
+    std::span<const unsigned char> left_;
+    uint32_t defaults_ = 0;
+    candidate before_{0, weft::detail::operation::start, nullptr};
 };
 
 class partial_order final : public chooser {
@@ -348,6 +417,8 @@ std::unique_ptr<chooser> make_chooser(const options& with, uint64_t seed) {
             return std::make_unique<random_walk>(seed);
         case strategy::pct:
             return std::make_unique<pct>(seed, with.depth);
+        case strategy::delay_bounded:
+            return std::make_unique<delay_bounded>(seed, with.depth);
         case strategy::partial_order:
             return std::make_unique<partial_order>(seed);
         case strategy::uniform_walk:
@@ -360,6 +431,10 @@ std::unique_ptr<chooser> make_chooser(const options& with, uint64_t seed) {
             break;
     }
     return std::make_unique<portfolio>(seed, with.depth);
+}
+
+std::unique_ptr<chooser> make_from_input(std::span<const unsigned char> input) {
+    return std::make_unique<from_input>(input);
 }
 
 std::unique_ptr<chooser> make_neighbours(const schedule& of, uint64_t seed) {

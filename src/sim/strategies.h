@@ -58,6 +58,10 @@ public:
 // By options::pick.
 [[nodiscard]] std::unique_ptr<chooser> make_chooser(const options& with, uint64_t seed);
 
+// By the input of a fuzzer, which must live longer. Covers the switches that it takes
+// (fuzz_counters.h).
+[[nodiscard]] std::unique_ptr<chooser> make_from_input(std::span<const unsigned char> input);
+
 // By options::around.
 [[nodiscard]] std::unique_ptr<chooser> make_neighbours(const schedule& of, uint64_t seed);
 

@@ -27,8 +27,8 @@ using namespace std::chrono_literals;
 using sim::strategy;
 using sim::verdict;
 
-constexpr strategy random_strategies[] = {strategy::portfolio, strategy::random_walk, strategy::pct,
-                                          strategy::partial_order, strategy::uniform_walk};
+constexpr strategy random_strategies[] = {strategy::portfolio,     strategy::random_walk,  strategy::pct,
+                                          strategy::partial_order, strategy::uniform_walk, strategy::delay_bounded};
 
 // Two green threads add 1 to a number, and lose an addition if one is preempted between its locks.
 void lose_an_update() {
@@ -94,6 +94,87 @@ TEST(Simulation, FindsALeak) {
         go([c] { (void)c.recv(); });
     });
     EXPECT_EQ(r.result, verdict::leaked) << r.text();
+}
+
+// Readers that never all leave: the writer waits as long as they like.
+TEST(Simulation, FindsAGreenThreadThatStarves) {
+    const auto body = [] {
+        mutex m;
+        condition_variable empty;
+        int readers = 0;
+        wait_group all;
+        all.add(3);
+        for (int k = 0; k < 2; ++k) {
+            go([&] {
+                for (int i = 0; i < 20; ++i) {
+                    m.lock();
+                    ++readers;
+                    m.unlock();
+                    yield();
+                    m.lock();
+                    if (--readers == 0) empty.notify_one();
+                    m.unlock();
+                }
+                all.done();
+            });
+        }
+        go([&] {
+            {
+                std::unique_lock lock(m);
+                empty.wait(lock, [&] { return readers == 0; });
+            }
+            all.done();
+        });
+        all.wait();
+    };
+    EXPECT_TRUE(sim::explore({}, body));
+    const sim::options with{.longest_wait = 60};
+    const sim::report r = sim::explore(with, body);
+    EXPECT_EQ(r.result, verdict::starved) << r.text();
+    EXPECT_NE(r.reason.find("more than 60 steps"), std::string::npos) << r.reason;
+    EXPECT_EQ(sim::replay(r.schedule, with, body).result, verdict::starved);
+}
+
+// A channel serves receivers in the order in which they came; to join others is not to starve.
+TEST(Simulation, NobodyStarvesAtAChannel) {
+    const sim::report r = sim::explore({.longest_wait = 60}, [] {
+        chan<int> c;
+        wait_group all;
+        all.add(3);
+        for (int k = 0; k < 3; ++k) {
+            go([&] {
+                for (int i = 0; i < 10; ++i) static_cast<void>(c.recv());
+                all.done();
+            });
+        }
+        for (int i = 0; i < 30; ++i) c.send(i);
+        all.wait();
+    });
+    EXPECT_TRUE(r) << r.text();
+}
+
+TEST(Simulation, AFuzzerChoosesTheSchedule) {
+    EXPECT_TRUE(sim::explore_input({}, {}, lose_an_update));
+    bool found = false;
+    for (unsigned char at = 0; at < 12 && !found; ++at) {
+        const unsigned char input[] = {at, 0};
+        const sim::report r = sim::explore_input(input, {}, lose_an_update);
+        EXPECT_EQ(r.schedules, 1U);
+        found = r.result == verdict::failed;
+        if (found) {
+            EXPECT_EQ(sim::replay(r.schedule, {}, lose_an_update).result, verdict::failed);
+        }
+    }
+    EXPECT_TRUE(found);
+    const unsigned char half[] = {3};
+    EXPECT_TRUE(sim::explore_input(half, {}, lose_an_update));
+}
+
+// Its schedules differ from the default one in at most `depth` places.
+TEST(Simulation, DelaysAreBounded) {
+    const sim::report r = sim::explore({.pick = strategy::delay_bounded, .depth = 1, .shrink = false}, lose_an_update);
+    EXPECT_EQ(r.result, verdict::failed);
+    EXPECT_EQ(r.choices, 1U);
 }
 
 TEST(Simulation, FindsALivelock) {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -46,6 +47,10 @@ enum class strategy : uint8_t {
     /// and Godefroid, 2005). Needs before_operations. Orders of accesses to plain data that no
     /// operation of weft, or sim::shared, protects are not told apart.
     dpor,
+    /// The default order, except that the green thread that would run is passed over at up to
+    /// `depth` random steps. Few schedules, all close to what happens without a fault (Emmi et al.,
+    /// "Delay-Bounded Scheduling", 2011).
+    delay_bounded,
 };
 
 struct options {
@@ -60,13 +65,16 @@ struct options {
     /// choices, instead of what pick says. To see whether a correction holds near a failure. Empty:
     /// WEFT_SIM_AROUND.
     std::string around{};
-    unsigned depth = 3;        ///< of strategy::pct
+    unsigned depth = 3;        ///< of strategy::pct and strategy::delay_bounded
     unsigned preemptions = 2;  ///< of strategy::exhaustive
     /// By how much a green thread that could run may be late. A timer that is due within that time
     /// may fire first. 0: never; the time then moves only while all wait.
     std::chrono::nanoseconds lateness = std::chrono::milliseconds(10);
     /// A schedule with more steps is a livelock.
     uint64_t max_steps = 1'000'000;
+    /// How many steps a green thread may wait for a lock, condition, semaphore, channel or select
+    /// while others go on. More is verdict::starved. 0: any number.
+    uint64_t longest_wait = 0;
     /// Whether another green thread may run before each operation on a channel, lock or other
     /// object; else only where one waits, yields or ends.
     bool before_operations = true;
@@ -92,6 +100,7 @@ enum class verdict : uint8_t {
     uncontrolled,  ///< something outside of the simulation took part
     unrepeatable,  ///< of check_repeatable()
     lock_order,    ///< every schedule passed; in one, locks were taken in orders that can deadlock
+    starved,       ///< options::longest_wait
 };
 
 /// Result of explore() and replay().
@@ -118,6 +127,13 @@ struct report {
 
 /// Runs body with the schedule of a report.
 [[nodiscard]] report replay(const std::string& schedule, const options& with, std::function<void()> body);
+
+/// Runs body with the schedule that input describes, for fuzzers: each pair of bytes says how many
+/// choices follow the default order, and which other option is taken then. After its end, all do.
+/// Schedules that resemble each other have inputs that do. See fuzz.h.
+[[nodiscard]] report explore_input(std::span<const unsigned char> input,
+                                   const options& with,
+                                   std::function<void()> body);
 
 /// Runs each schedule of explore() twice, and fails where the second run differs from the first:
 /// verdict::unrepeatable, with the first step that differs. A test whose schedules cannot be
