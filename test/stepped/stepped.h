@@ -4,9 +4,9 @@
 // needs an order of a few instructions that real threads take once in a million runs. A model finds
 // it, but in a copy of the protocol.
 //
-// Here the whole runtime is compiled with another template in place of std::atomic, WEFT_ATOMIC:
-// each operation is a step, before which another thread may go on (stepped_atomic.h). Only one of
-// the threads runs at a time, the one that has the turn; the others wait for it. The calls of the C
+// Here the whole runtime is compiled with another template in place of std::atomic, whose every
+// operation is a step, before which another thread may go on (stepped_atomic.h). Only one of the
+// threads runs at a time, the one that has the turn; the others wait for it. The calls of the C
 // library that block, start a thread or read the time are replaced (calls.cc), so it is known what
 // each thread waits for. The time is virtual: a step takes 20 ns, and when all threads wait, it
 // advances to the first deadline. Without a deadline the program would wait for ever, and the

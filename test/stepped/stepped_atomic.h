@@ -1,5 +1,4 @@
-// stepped_atomic.h: as std::atomic, but each operation is a step (stepped.h). Every source includes
-// it before all others.
+// stepped_atomic.h: as std::atomic, but each operation is a step (stepped.h).
 #pragma once
 
 #include <atomic>

@@ -4,7 +4,6 @@
 // that test/model compiles the headers that ship. Memory orders are always explicit; the words
 // below stand for std::memory_order_*. In a model build they are macros, because the checker wants
 // each order's source position. So headers compiled there must not name a function after an order.
-// Tests may name another template by WEFT_ATOMIC (test/stepped).
 //
 // See: docs/memory_order.md, test/model/.
 #pragma once
@@ -70,13 +69,8 @@ class peekable;  // as above
 #endif
 
 namespace weft::detail {
-#if defined(WEFT_ATOMIC)
-template <typename T>
-using atomic = WEFT_ATOMIC<T>;
-#else
 template <typename T>
 using atomic = std::atomic<T>;
-#endif
 inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
 
 // Relaxed, for the reason in the name. Another reason is a comment beside `relaxed`.
