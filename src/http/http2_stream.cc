@@ -127,6 +127,10 @@ void http2_stream::add_trailer_locked(std::string_view name, std::string_view va
 
 void http2_stream::add_body_locked(std::string_view data) {
     if (is_closed_) return;
+    if (body_begin_ > body_.size() - body_begin_) {  // less is moved than was read
+        body_.erase(0, body_begin_);
+        body_begin_ = 0;
+    }
     body_ += data;
     changed_.notify_all();
 }

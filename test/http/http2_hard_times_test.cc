@@ -1,5 +1,6 @@
 // http2_hard_times_test.cc: clients of HTTP/2 that are slow, gone, or attack; servers that end. In
 // simulations: a minute takes no time, and each deadline is exact.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <weft/cancel.h>
 
 #include "http/http2_client.h"
+#include "support/resources.h"
 
 namespace weft::test {
 namespace {
@@ -417,6 +419,48 @@ WEFT_SIM_TEST_WITH(Http2HardTimes, LimitsBodies, h2_schedules()) {
     EXPECT_TRUE(h2_is_about(h2_time_of([&] { EXPECT_EQ(c.receive(9).status, 408U); }), 30s));
     over = true;
     trickling.wait();
+}
+
+// The handler is always a little behind the client.
+WEFT_SIM_TEST_WITH(Http2HardTimes, KeepsOnlyTheUnreadPartOfABody, h2_schedules(1)) {
+    constexpr std::size_t behind = 20'000;
+    constexpr std::size_t piece = 10'000;
+    constexpr std::size_t size = 20'000'000;
+    constexpr std::size_t most_kib = 4'000;
+    std::size_t grown = 0;
+    std::atomic<std::size_t> sent = 0;
+    http::server_options how;
+    how.body_max = 2 * size;
+    const served s(
+        [&](http::server& to) {
+            to.handle("POST /", [&](request& r, response& w) {
+                const std::size_t before = heap_in_use_kib();
+                std::array<char, piece> part{};
+                for (std::size_t read = 0; read + behind + piece < size;) {
+                    while (sent < read + behind + piece) sleep_for(1ms);
+                    read += r.read_some(part);
+                }
+                const std::size_t after = heap_in_use_kib();
+                grown = after > before ? after - before : 0;
+                w.send(r.body());
+            });
+        },
+        how);
+    h2_client c(s);
+    c.ask(1, "POST", "/", {}, false);
+    wait_group receiving;
+    receiving.go([&] { c.receive(1); });
+    const std::string data(piece, 'x');
+    constexpr std::size_t window = 65535;
+    while (sent < size) {
+        while (sent + piece > window + c.enlarged[1]) sleep_for(1ms);
+        c.data(1, data, sent + piece == size);
+        sleep_for(1ms);  // it arrives
+        sent += piece;
+    }
+    receiving.wait();
+    EXPECT_EQ(c.streams[1].status, 200U);
+    EXPECT_LT(grown, most_kib);
 }
 
 WEFT_SIM_TEST_WITH(Http2HardTimes, LimitsTheTimeOfHandlers, h2_schedules()) {
