@@ -315,8 +315,8 @@ std::size_t http2_stream::read_body(net::mutable_buffer into, std::error_code& e
     ec = body_error_;
     if (ec || into.size() == 0) return 0;
     const request_parts& r = access::parts(request_);
-    if (r.content_length == uint64_t{0}) return 0;
-    if (!r.allows_encoded_body && is_encoded_unexpectedly()) return fail_body(errc::encoded_body, ec);
+    const bool is_empty = r.content_length == uint64_t{0};  // the end, and trailers, may still come
+    if (!is_empty && !r.allows_encoded_body && is_encoded_unexpectedly()) return fail_body(errc::encoded_body, ec);
     if (r.content_length && *r.content_length > body_max_) return fail_body(errc::body_too_large, ec);
     locked held(session_.lock_);
     ask_for_body_locked();

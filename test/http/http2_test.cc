@@ -91,6 +91,30 @@ WEFT_SIM_TEST_WITH(Http2, StreamsBodiesAndTrailersBothWays, some_schedules()) {
     EXPECT_FALSE(a.reset);
 }
 
+// The end comes in a frame of its own.
+WEFT_SIM_TEST_WITH(Http2, WaitsForTheEndOfAnEmptyBody, some_schedules()) {
+    const served s([](http::server& to) {
+        to.handle("POST /read", [](request& r, response& w) {
+            const std::string body = r.body();
+            w.send(body + "sum " + std::string(r.trailers().get("x-sum")));
+        });
+        to.handle("POST /ignore", [](request&, response& w) { w.send("done"); });
+    });
+    h2_client c(s);
+    uint32_t id = 1;
+    for (const char* path : {"/read", "/ignore"}) {
+        c.ask(id, "POST", path, {{"content-length", "0"}, {"content-encoding", "gzip"}}, false);
+        sleep_for(100ms);
+        c.send(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, id,
+               h2_client::block({{"x-sum", "11"}}));
+        sleep_for(1s);
+        EXPECT_EQ(c.receive(id).body, id == 1 ? "sum 11" : "done");
+        EXPECT_EQ(c.get(id + 2, "/none").status, 404U);
+        EXPECT_FALSE(c.streams[id].reset) << path;
+        id += 4;
+    }
+}
+
 WEFT_SIM_TEST_WITH(Http2, SendsContinueOnlyIfTheBodyIsRead, some_schedules()) {
     const served s([](http::server& to) {
         to.handle("POST /read", [](request& r, response& w) { w.send(r.body()); });
