@@ -230,6 +230,8 @@ void http2_stream::skip_body() {
     if (expects_continue_) return;  // the client waits, and has sent nothing
     access::parts(request_).allows_encoded_body = true;
     body_time_left_ = std::min<std::chrono::nanoseconds>(body_time_left_, skip_time);
+    body_bytes_in_time_ = 0;
+    static_assert(skip_bytes <= bytes_in_time, "there is no more time");
     std::array<char, 4096> unwanted;
     std::error_code ec;
     for (std::size_t all = 0; all < skip_bytes && !ec;) {

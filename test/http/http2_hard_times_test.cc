@@ -463,6 +463,25 @@ WEFT_SIM_TEST_WITH(Http2HardTimes, KeepsOnlyTheUnreadPartOfABody, h2_schedules(1
     EXPECT_LT(grown, most_kib);
 }
 
+WEFT_SIM_TEST_WITH(Http2HardTimes, SkipsABodyOnlyForAMoment, h2_schedules(3)) {
+    const served s([](http::server& to) {
+        to.handle("POST /", [](request& r, response& w) {
+            std::array<char, 4096> part{};
+            for (std::size_t read = 0; read < 250'000;) read += r.read_some(part);
+            w.send("enough");
+        });
+    });
+    h2_client c(s);
+    c.ask(1, "POST", "/", {}, false);
+    constexpr std::size_t piece = 10'000;
+    for (std::size_t sent = 0; sent < 270'000; sent += piece) {
+        c.until([&] { return sent + piece <= 65535 + c.enlarged[1]; });
+        c.data(1, std::string(piece, 'x'), false);
+    }
+    EXPECT_TRUE(h2_is_about(h2_time_of([&] { c.until([&] { return c.streams[1].reset.has_value(); }); }), 500ms));
+    EXPECT_EQ(c.streams[1].body, "enough");
+}
+
 WEFT_SIM_TEST_WITH(Http2HardTimes, LimitsTheTimeOfHandlers, h2_schedules()) {
     http::server_options how;
     how.handler_time = 5s;
