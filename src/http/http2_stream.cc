@@ -182,7 +182,9 @@ std::optional<std::string> http2_stream::refuse(unsigned& code) {
         return "the header is too large";
     }
     if (has_two_authorities_) return "Host must be the same as :authority";
-    std::optional<refusal> no = check_header(access::parts(request_), false);
+    const request_parts& r = access::parts(request_);
+    if (!r.target.empty() && !r.target.starts_with('/') && r.target != "*") return "the path must begin with a slash";
+    std::optional<refusal> no = check_header(r, false);
     if (!no) return std::nullopt;
     code = no->status;
     return std::move(no->why);
