@@ -132,7 +132,7 @@ struct http2_callbacks {
                 case NGHTTP2_DATA:
                     if (is_end) {
                         if (http2_stream* const stream = stream_of(n, f->hd.stream_id)) stream->end_body_locked();
-                    } else if (f->hd.type == NGHTTP2_DATA && f->hd.length == 0) {
+                    } else if (f->hd.type == NGHTTP2_DATA && f->hd.length == f->data.padlen) {  // only padding
                         end_if_too_many(s, s.pointless_);
                     }
                     break;

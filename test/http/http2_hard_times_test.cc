@@ -233,16 +233,17 @@ WEFT_SIM_TEST_WITH(Http2HardTimes, EndsAConnectionThatSendsPointlessFrames, h2_s
     const served s([&](http::server& to) { slow(to); });
     const std::string nothing(8, '\0');
     const std::string priority(5, '\1');
-    for (const auto& [type, payload] : std::vector<std::pair<uint8_t, std::string>>{
-             {NGHTTP2_PING, nothing}, {NGHTTP2_SETTINGS, {}}, {NGHTTP2_PRIORITY, priority}, {NGHTTP2_DATA, {}}}) {
+    const std::string padded = h2_client::frame(NGHTTP2_DATA, NGHTTP2_FLAG_PADDED, 1, std::string(5, '\4'));
+    for (const std::string& one :
+         {h2_client::frame(NGHTTP2_PING, 0, 0, nothing), h2_client::frame(NGHTTP2_SETTINGS, 0, 0, {}),
+          h2_client::frame(NGHTTP2_PRIORITY, 0, 1, priority), h2_client::frame(NGHTTP2_DATA, 0, 1, {}), padded}) {
         h2_client c(s);
         c.ask(1, "POST", "/", {}, false);
         std::string all;
-        const uint32_t id = type == NGHTTP2_DATA || type == NGHTTP2_PRIORITY ? 1 : 0;
-        for (int i = 0; i < 3000; ++i) all += h2_client::frame(type, 0, id, payload);
+        for (int i = 0; i < 3000; ++i) all += one;
         c.send_bytes(all);
         c.rest();
-        EXPECT_EQ(c.goaway(), uint32_t{NGHTTP2_ENHANCE_YOUR_CALM}) << int{type};
+        EXPECT_EQ(c.goaway(), uint32_t{NGHTTP2_ENHANCE_YOUR_CALM}) << int{one[3]};
         EXPECT_LT(c.pings_answered + c.settings_answered, 1100U);
     }
 }
