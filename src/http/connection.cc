@@ -67,7 +67,8 @@ void connection::serve() {
 bool connection::begins_http2() {
     if (!server_.how.http2 || !has_http2()) return false;
     if (client_->is_secure()) return client_->protocol() == "h2";
-    const clock::time_point until = later(clock::now(), server_.how.header_time);
+    came_at_ = clock::now();
+    const clock::time_point until = later(came_at_, server_.how.header_time);
     while (in_.size() < http2_preface.size() && http2_preface.starts_with(in_.text())) {
         client_->set_read_deadline(until);
         std::error_code ec;
@@ -114,6 +115,7 @@ bool connection::await_request() {
 
 void connection::reset() {
     reset_handling();
+    began_ = std::min(began_, std::exchange(came_at_, clock::time_point::max()));
     request_parts& r = access::parts(request_);
     r.peer = peer_;
     r.is_secure = client_->is_secure();

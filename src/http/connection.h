@@ -104,6 +104,8 @@ private:
     date_cache date_;
     std::string out_;  // the header of the response, and what frames its body
 
+    clock::time_point came_at_ = clock::time_point::max();  // the first byte, if it could be that of HTTP/2
+
     // Of the current request.
     std::optional<request_parser> parser_;  // of each request a new one
     std::string first_line_;                // only if it is needed

@@ -372,6 +372,15 @@ WEFT_SIM_TEST_WITH(Http2HardTimes, EndsAConnectionWithoutSettings, h2_schedules(
     EXPECT_TRUE(h2_is_about(h2_time_of([&] { c.rest(); }), 10s));
 }
 
+// The bytes could be the begin of the preface, or of POST.
+WEFT_SIM_TEST_WITH(Http2HardTimes, EndsAPrefaceThatTrickles, h2_schedules()) {
+    slow_handlers slow;
+    const served s([&](http::server& to) { slow(to); });
+    raw_client c(s);
+    c.send("P");
+    EXPECT_TRUE(h2_is_about(h2_time_of([&] { EXPECT_EQ(c.receive().status, 408U); }), 10s));
+}
+
 WEFT_SIM_TEST_WITH(Http2HardTimes, EndsIdleConnections, h2_schedules()) {
     slow_handlers slow;
     const served s([&](http::server& to) { slow(to); });
