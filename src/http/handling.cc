@@ -242,6 +242,12 @@ void handling::report_length(uint64_t said, const std::string& wrote) {
                                                      ", and wrote " + wrote + ": leave that field to the server")));
 }
 
+void handling::report_size(std::size_t bytes, std::size_t most) {
+    report(std::make_exception_ptr(std::length_error("weft: the header or the trailers of the response have " +
+                                                     std::to_string(bytes) + " bytes, more than the " +
+                                                     std::to_string(most) + " that HTTP/2 sends: set shorter fields")));
+}
+
 bool handling::send_rest(std::error_code& ec) {
     response_parts& w = access::parts(response_);
     if (is_too_long_) {

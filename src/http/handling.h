@@ -60,6 +60,9 @@ protected:
     // A wrong Content-Length of the handler.
     void report_length(uint64_t said, const std::string& wrote);
 
+    // A header, or trailers, of the handler that are too large.
+    void report_size(std::size_t bytes, std::size_t most);
+
     // Sends what is left of the response. False: it has ended, or cannot be sent.
     [[nodiscard]] bool send_rest(std::error_code& ec);
 

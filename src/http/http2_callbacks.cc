@@ -241,6 +241,8 @@ nghttp2_session* make_http2_native(http2_session& of) {
     const std::unique_ptr<nghttp2_option, free_option> option(new_option);
     nghttp2_option_set_no_auto_window_update(option.get(), 1);
     nghttp2_option_set_no_closed_streams(option.get(), 1);
+    constexpr std::size_t of_the_server = 1024;  // such as Date
+    nghttp2_option_set_max_send_header_block_length(option.get(), http2_session::sent_header_max + of_the_server);
     nghttp2_session_callbacks_set_on_begin_headers_callback(calls.get(), http2_callbacks::header_begins);
     nghttp2_session_callbacks_set_on_header_callback(calls.get(), http2_callbacks::field_received);
     nghttp2_session_callbacks_set_on_invalid_header_callback(calls.get(), http2_callbacks::invalid_field_received);

@@ -68,6 +68,8 @@ namespace weft::http::detail {
 
 class http2_session final : public drain_hook {
 public:
+    static constexpr std::size_t sent_header_max = std::size_t{1} << 20;  // nghttp2's default is 64 KiB
+
     http2_session(server_state& server, transport& client, input& in, std::string_view peer);
     ~http2_session() = default;
 

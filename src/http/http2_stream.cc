@@ -58,15 +58,6 @@ void throw_if_no_memory(int result) {
     if (result == NGHTTP2_ERR_NOMEM) throw std::bad_alloc();
 }
 
-// Fields that describe an HTTP/1.1 connection (RFC 9113, 8.2.2), and what the server sets.
-bool is_of_connection(std::string_view name) noexcept {
-    for (const std::string_view one :
-         {"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}) {
-        if (same_text(name, one)) return true;
-    }
-    return false;
-}
-
 }  // namespace
 
 http2_stream::http2_stream(http2_session& session, int32_t id)
@@ -343,8 +334,31 @@ std::size_t http2_stream::read_body(net::mutable_buffer into, std::error_code& e
 
 // ---- The response.
 
+namespace {
+
+std::vector<nghttp2_nv> pairs_of(const headers& fields) {
+    std::vector<nghttp2_nv> all;
+    all.reserve(fields.size() + 3);
+    for (const auto& [name, value] : fields) all.push_back(pair_of(name, trimmed(value)));
+    return all;
+}
+
+}  // namespace
+
+// nghttp2 would not send them, and tell nobody. Then the rest must not be sent.
+bool http2_stream::is_too_large(std::span<const nghttp2_nv> fields, std::error_code& ec) {
+    constexpr std::size_t overhead = 12;  // as nghttp2 counts: for each field, and once
+    std::size_t bytes = overhead;
+    for (const nghttp2_nv& f : fields) bytes += f.namelen + f.valuelen + overhead;
+    if (bytes <= http2_session::sent_header_max) return false;
+    report_size(bytes, http2_session::sent_header_max);
+    is_broken_ = true;
+    ec = std::make_error_code(std::errc::message_size);
+    return true;
+}
+
 // Gives the header to nghttp2. size: for Content-Length. has_data: a body or trailers follow.
-void http2_stream::begin_response(std::optional<uint64_t> size, bool has_data) {
+void http2_stream::begin_response(std::optional<uint64_t> size, bool has_data, std::error_code& ec) {
     response_parts& w = access::parts(response_);
     std::array<char, 24> status_text;
     std::array<char, 24> size_text;
@@ -363,17 +377,22 @@ void http2_stream::begin_response(std::optional<uint64_t> size, bool has_data) {
     if (size && status_has_body(w.status)) all.push_back(pair_of("content-length", number(size_text, *size)));
     nghttp2_data_provider body{};
     body.read_callback = offer_body;
+    if (is_too_large(all, ec)) {
+        w.status = status::internal_server_error;  // in logs: the client gets RST_STREAM
+        w.has_begun = true;
+        return;
+    }
     const std::lock_guard<weft::mutex> held(session_.lock_);
     if (!has_date) all.push_back(pair_of("date", session_.date_.now()));
-    w.has_begun = true;
     throw_if_no_memory(
         nghttp2_submit_response(session_.native_.get(), id_, all.data(), all.size(), has_data ? &body : nullptr));
+    w.has_begun = true;
     session_.wake_writer_locked();
 }
 
-void http2_stream::begin_response_of_unknown_size() {
+void http2_stream::begin_response_of_unknown_size(std::error_code& ec) {
     announced_ = announced_size();
-    begin_response(announced_, has_body());
+    begin_response(announced_, has_body(), ec);
     if (!has_body()) announced_.reset();
 }
 
@@ -386,8 +405,7 @@ ssize_t http2_stream::offer_locked(std::size_t most, uint32_t& flags) {
     const headers& trailers = access::parts(response_).trailers;
     if (trailers.empty()) return static_cast<ssize_t>(n);
     flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    std::vector<nghttp2_nv> all;
-    for (const auto& [name, value] : trailers) all.push_back(pair_of(name, trimmed(value)));
+    const std::vector<nghttp2_nv> all = pairs_of(trailers);
     const int failed = nghttp2_submit_trailer(session_.native_.get(), id_, all.data(), all.size());
     if (failed != 0) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     return static_cast<ssize_t>(n);
@@ -479,7 +497,8 @@ void http2_stream::send_body(std::span<const net::const_buffer> pieces, std::err
         ec = errc::wrong_length;
         return;
     }
-    if (is_first) begin_response_of_unknown_size();
+    if (is_first) begin_response_of_unknown_size(ec);
+    if (ec) return;
     if (announced_ && sent_ + size > *announced_) {
         ec = errc::wrong_length;
         is_broken_ = true;
@@ -500,7 +519,8 @@ void http2_stream::finish_whole(std::error_code& ec) {
     std::optional<uint64_t> size = w.unsent.size();
     if (is_head_request_ && (said || w.unsent.empty())) size = said;  // the body may just not have been made
     const bool sends = has_body() && !w.unsent.empty();
-    begin_response(size, sends);
+    begin_response(size, sends, ec);
+    if (ec) return;
     const std::array<net::const_buffer, 1> all{net::const_buffer(w.unsent)};
     send(std::span(all).first(sends ? 1 : 0), true, ec);
     if (!ec && sends) sent_ = w.unsent.size();
@@ -514,6 +534,7 @@ void http2_stream::finish(std::error_code& ec) {
         is_broken_ = true;
         return;
     }
+    if (is_too_large(pairs_of(access::parts(response_).trailers), ec)) return;
     send({}, true, ec);
 }
 
@@ -536,8 +557,8 @@ void http2_stream::send_file(fs::file& file, uint64_t offset, uint64_t size, std
         access::parts(response_).fields.erase("Content-Length");
         return;
     }
-    begin_response_of_unknown_size();
-    if (!has_body()) return;
+    begin_response_of_unknown_size(ec);
+    if (ec || !has_body()) return;
     std::vector<char> piece(read_at_a_time);
     while (sent_ < size && !ec) {
         const std::size_t n = std::min<uint64_t>(size - sent_, piece.size());

@@ -93,8 +93,9 @@ private:
     void skip_body();
     void finish(std::error_code& ec);
     void finish_whole(std::error_code& ec) override;
-    void begin_response(std::optional<uint64_t> size, bool has_data);
-    void begin_response_of_unknown_size();
+    [[nodiscard]] bool is_too_large(std::span<const nghttp2_nv> fields, std::error_code& ec);
+    void begin_response(std::optional<uint64_t> size, bool has_data, std::error_code& ec);
+    void begin_response_of_unknown_size(std::error_code& ec);
     void send(std::span<const net::const_buffer> pieces, bool is_last, std::error_code& ec);
     void wait_until_sent(locked& held, std::error_code& ec);
     std::size_t fail_body(errc why, std::error_code& ec);

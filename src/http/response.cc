@@ -158,12 +158,10 @@ void response::send_file(fs::file& file, uint64_t offset, uint64_t size) {
 }
 
 void response::trailer(std::string_view name, std::string_view value) {
-    for (const std::string_view of_framing : {"Transfer-Encoding", "Content-Length", "Host"}) {
-        if (detail::same_text(name, of_framing)) {
-            throw std::invalid_argument("weft: " + std::string(name) +
-                                        " cannot follow the body: a recipient that took it for a field of the header "
-                                        "would read another response; leave it out");
-        }
+    if (detail::is_of_connection(name) || detail::same_text(name, "Host")) {
+        throw std::invalid_argument("weft: " + std::string(name) +
+                                    " cannot follow the body: a recipient that took it for a field of the header "
+                                    "would read another response; leave it out");
     }
     parts_.trailers.add(name, value);
 }

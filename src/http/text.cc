@@ -59,6 +59,14 @@ bool is_host(std::string_view text) noexcept {
     });
 }
 
+bool is_of_connection(std::string_view name) noexcept {
+    for (const std::string_view one :
+         {"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}) {
+        if (same_text(name, one)) return true;
+    }
+    return false;
+}
+
 std::string_view trimmed(std::string_view text) noexcept {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

@@ -1,4 +1,4 @@
-// text.h: the characters of HTTP: tokens, comparison without case, percent signs.
+// text.h: the characters of HTTP: tokens, comparison without case, percent signs; kinds of fields.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,10 @@ namespace weft::http::detail {
 
 // Whether it has only characters of a host with a port (RFC 3986, 3.2.2).
 [[nodiscard]] bool is_host(std::string_view text) noexcept;
+
+// Whether a field of that name is about a connection of HTTP/1.1, or frames the body (RFC 9113,
+// 8.2.2).
+[[nodiscard]] bool is_of_connection(std::string_view name) noexcept;
 
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 

@@ -191,7 +191,12 @@ private:
         const bool is_ack = (flags & NGHTTP2_FLAG_ACK) != 0;
         switch (type) {
             case NGHTTP2_HEADERS:
-                take_header(streams[id], payload);
+            case NGHTTP2_CONTINUATION:
+                block_ += payload;
+                ends_ = ends_ || (type == NGHTTP2_HEADERS && (flags & NGHTTP2_FLAG_END_STREAM) != 0);
+                if ((flags & NGHTTP2_FLAG_END_HEADERS) == 0) break;
+                take_header(streams[id], std::exchange(block_, {}));
+                streams[id].has_ended = std::exchange(ends_, false);
                 break;
             case NGHTTP2_DATA:
                 streams[id].body += payload;
@@ -220,8 +225,7 @@ private:
             default:
                 break;
         }
-        const bool has_end = type == NGHTTP2_HEADERS || type == NGHTTP2_DATA;
-        if (has_end && (flags & NGHTTP2_FLAG_END_STREAM) != 0) streams[id].has_ended = true;
+        if (type == NGHTTP2_DATA && (flags & NGHTTP2_FLAG_END_STREAM) != 0) streams[id].has_ended = true;
     }
 
     void take_header(h2_stream& s, const std::string& block) {
@@ -269,6 +273,8 @@ private:
 
     net::tcp_stream stream_;
     std::string pending_;
+    std::string block_;  // the header so far
+    bool ends_ = false;  // with END_STREAM
     nghttp2_hd_inflater* inflater_ = nullptr;
 };
 

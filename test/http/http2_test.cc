@@ -91,6 +91,50 @@ WEFT_SIM_TEST_WITH(Http2, StreamsBodiesAndTrailersBothWays, some_schedules()) {
     EXPECT_FALSE(a.reset);
 }
 
+WEFT_SIM_TEST_WITH(Http2, RefusesTrailersAboutTheConnection, some_schedules()) {
+    const served s([](http::server& to) {
+        to.handle("GET /", [](request&, response& w) {
+            for (const char* name : {"Connection", "keep-alive", "Upgrade", "Content-Length", "Host"})
+                EXPECT_THROW(w.trailer(name, "x"), std::invalid_argument) << name;
+        });
+    });
+    EXPECT_EQ(h2_client(s).get(1, "/").status, 200U);
+}
+
+WEFT_SIM_TEST_WITH(Http2, SendsLargeHeadersAndTrailers, some_schedules()) {
+    constexpr std::size_t too_large = 1'100'000;
+    served s([](http::server& to) {
+        to.handle("GET /large", [](request&, response& w) {
+            for (int i = 0; i < 4; ++i) {
+                w.add("X-Header", std::string(50'000, 'x'));
+                w.trailer("X-Trailer", std::string(50'000, 'x'));
+            }
+            w.send("x");
+        });
+        to.handle("GET /header", [](request&, response& w) { w.set("X", std::string(too_large, 'x')).send("x"); });
+        to.handle("GET /begun", [](request&, response& w) {
+            w.set("X", std::string(too_large, 'x')).write("x");
+            w.flush();
+        });
+        to.handle("GET /trailer", [](request&, response& w) {
+            w.trailer("X", std::string(too_large, 'x'));
+            w.send("x");
+        });
+    });
+    h2_client c(s);
+    const h2_stream& a = c.get(1, "/large");
+    EXPECT_EQ(a.body, "x");
+    EXPECT_GT(a.head.size(), 200'000U);
+    EXPECT_GT(a.trailers.size(), 200'000U);
+    uint32_t id = 3;
+    for (const char* path : {"/header", "/begun", "/trailer"}) {
+        EXPECT_EQ(c.get(id, path).reset, uint32_t{NGHTTP2_INTERNAL_ERROR}) << path;
+        EXPECT_NE(s.reported.find("GET " + std::string(path) + ": weft: "), std::string::npos) << s.reported;
+        id += 2;
+    }
+    EXPECT_EQ(c.get(id, "/large").status, 200U);
+}
+
 // The end comes in a frame of its own.
 WEFT_SIM_TEST_WITH(Http2, WaitsForTheEndOfAnEmptyBody, some_schedules()) {
     const served s([](http::server& to) {
