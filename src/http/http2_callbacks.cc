@@ -59,7 +59,7 @@ struct http2_callbacks {
             http2_session& s = of(user);
             if (!is_request(f)) return 0;
             forget_building(n, s);
-            s.building_ = std::make_unique<http2_stream>(s, f->hd.stream_id);
+            s.building_ = std::make_shared<http2_stream>(s, f->hd.stream_id);
             s.header_began_ = clock::now();
             nghttp2_session_set_stream_user_data(n, f->hd.stream_id, s.building_.get());
             return 0;
@@ -108,7 +108,7 @@ struct http2_callbacks {
         if (!s.building_ || s.building_->id() != f->hd.stream_id) return 0;
         const std::size_t most = s.server_.how.http2_streams_max;
         if (s.unfinished_ >= most || s.streams_.size() + s.ready_.size() >= 2 * most || s.is_over_) {
-            nghttp2_submit_rst_stream(n, NGHTTP2_FLAG_NONE, f->hd.stream_id, NGHTTP2_REFUSED_STREAM);
+            s.reset_locked(f->hd.stream_id, NGHTTP2_REFUSED_STREAM);
             forget_building(n, s);
             end_if_too_many(s, s.resets_);
             return 0;

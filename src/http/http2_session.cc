@@ -172,27 +172,24 @@ void http2_session::take_input() {
 
 // Starts a green thread for each request whose header is complete.
 void http2_session::start_ready(weft::task_scope& streams) {
-    std::vector<std::unique_ptr<http2_stream>> all;
+    std::vector<std::shared_ptr<http2_stream>> all;
     {
         const locked held(lock_);
-        if (ready_.empty()) return;
         all.swap(ready_);
-        for (const auto& s : all) {
-            streams_.insert(s.get());
-            if (is_over_) s->close_locked();
-        }
     }
-    for (std::unique_ptr<http2_stream>& s : all) {
-        http2_stream* const one = s.get();
-        std::shared_ptr<http2_stream> kept = std::move(s);
+    for (const std::shared_ptr<http2_stream>& one : all) {
         try {
-            streams.go([kept] { kept->run(); });
+            {
+                const locked held(lock_);
+                streams_.insert(one.get());
+                if (is_over_) one->close_locked();
+            }
+            streams.go([one] { one->run(); });
         } catch (const std::exception& e) {
             std::fprintf(stderr, "weft: http: refused a request: %s\n", e.what());
             const locked held(lock_);
-            nghttp2_submit_rst_stream(native_.get(), NGHTTP2_FLAG_NONE, one->id(), NGHTTP2_REFUSED_STREAM);
+            reset_locked(one->id(), NGHTTP2_REFUSED_STREAM);
             leave_locked(*one);
-            wake_writer_locked();
         }
     }
 }
@@ -218,6 +215,7 @@ void http2_session::write_on() {
     locked held(lock_);
     while (!is_over_) {
         fill_batch_locked();
+        if (is_over_) break;  // no memory
         if (batch_.empty() && nghttp2_session_want_read(native_.get()) == 0 &&
             nghttp2_session_want_write(native_.get()) == 0) {
             may_come_more_ = true;
@@ -273,11 +271,16 @@ void http2_session::end_locked() {
     changed_.notify_all();
 }
 
-// GOAWAY with that code. The connection is over when it is sent.
+// GOAWAY with that code. The connection is over when it is sent, or at once without memory for it.
 void http2_session::terminate_locked(uint32_t code) {
-    nghttp2_session_terminate_session(native_.get(), code);
     is_terminating_ = true;
     wake_writer_locked();
+    if (nghttp2_session_terminate_session(native_.get(), code) != 0) end_locked();
+}
+
+void http2_session::reset_locked(int32_t stream, uint32_t code) {
+    wake_writer_locked();
+    if (nghttp2_submit_rst_stream(native_.get(), NGHTTP2_FLAG_NONE, stream, code) != 0) end_locked();
 }
 
 void http2_session::announce_end_locked(clock::time_point now) {
@@ -290,9 +293,9 @@ void http2_session::announce_end_locked(clock::time_point now) {
 
 void http2_session::refuse_new_locked() {
     drain_ = drain_step::last;
-    nghttp2_submit_goaway(native_.get(), NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(native_.get()),
-                          NGHTTP2_NO_ERROR, nullptr, 0);
     wake_writer_locked();
+    const int32_t last = nghttp2_session_get_last_proc_stream_id(native_.get());
+    if (nghttp2_submit_goaway(native_.get(), NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0) != 0) end_locked();
 }
 
 void http2_session::leave_locked(http2_stream& s) noexcept {

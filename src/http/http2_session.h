@@ -119,6 +119,7 @@ private:
     // ---- With lock_ held.
     void end_locked();
     void terminate_locked(uint32_t code);
+    void reset_locked(int32_t stream, uint32_t code);
     void announce_end_locked(clock::time_point now);
     void refuse_new_locked();
 
@@ -153,8 +154,8 @@ private:
     weft::condition_variable changed_;   // the reader waits
     // Guarded by lock_.
     std::unique_ptr<nghttp2_session, deleter> native_;
-    std::unique_ptr<http2_stream> building_;            // whose header is being read
-    std::vector<std::unique_ptr<http2_stream>> ready_;  // to be started
+    std::shared_ptr<http2_stream> building_;            // whose header is being read
+    std::vector<std::shared_ptr<http2_stream>> ready_;  // to be started
     std::unordered_set<http2_stream*> streams_;         // that have a green thread
     std::size_t unfinished_ = 0;                        // of ready_ and streams_: the response has not ended
     date_cache date_;

@@ -209,9 +209,7 @@ void http2_stream::run() {
     {
         const std::lock_guard<weft::mutex> held(session_.lock_);
         if (!is_closed_ && (!is_end_sent_ || !is_body_ended_)) {
-            nghttp2_submit_rst_stream(session_.native_.get(), NGHTTP2_FLAG_NONE, id_,
-                                      is_end_sent_ ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR);
-            session_.wake_writer_locked();
+            session_.reset_locked(id_, is_end_sent_ ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR);
         }
     }
     log(session_.peer_, server_.how.access_log ? first_line() : std::string());
