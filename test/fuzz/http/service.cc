@@ -142,6 +142,8 @@ private:
         weft::http::server_options how;
         how.header_max = allowed.header_bytes;
         how.body_max = allowed.body_bytes;
+        how.write_time = write_time;
+        how.cancel_if_client_gone = false;  // the client ends its side, and wants its answers
         how.access_log = [this](const weft::http::access_entry& entry) {
             if (entry.status != without_answer) log_->line(entry);
         };

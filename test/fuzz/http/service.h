@@ -9,6 +9,7 @@
 // Checks of each connection: it never has much allocated at a time, and it leaves no file open.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -26,6 +27,10 @@ inline const http_server::limits allowed = [] {
     l.body_bytes = 1024;
     return l;
 }();
+
+// How long the server waits for a client that takes no data. A target may change it before the
+// first talk.
+inline std::chrono::nanoseconds write_time = std::chrono::seconds(30);
 
 inline constexpr std::string_view secret = "\1secret\1";
 
