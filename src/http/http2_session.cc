@@ -107,8 +107,9 @@ bool http2_session::read_more() {
     }
     if (!set_deadline(until, now)) return false;
     std::error_code ec;
-    const std::size_t n = client_.read_some(in_.room(), ec);
+    const std::size_t n = client_.read_some(in_.room_of(read_size_), ec);
     in_.add(n);
+    read_size_ = n == read_size_ ? std::min(4 * read_size_, read_max) : input::least;
     if (n != 0) return true;
     bool is_time = false;
     if (ec == weft::errc::timed_out) {

@@ -90,8 +90,9 @@ private:
 
     static constexpr std::size_t batch_max = std::size_t{64} * 1024;
     static constexpr std::size_t batch_kept = std::size_t{4} * 1024;  // while nothing is sent
-    static constexpr std::size_t queue_max = 256;                     // frames, without DATA
-    static constexpr int32_t window = 1 << 20;                        // of the connection, in bytes
+    static constexpr std::size_t read_max = std::size_t{64} * 1024;
+    static constexpr std::size_t queue_max = 256;  // frames, without DATA
+    static constexpr int32_t window = 1 << 20;     // of the connection, in bytes
     static constexpr std::size_t header_max_factor = 8;
 
     struct deleter {
@@ -143,6 +144,7 @@ private:
 
     // The reader only.
     input& in_;
+    std::size_t read_size_ = input::least;  // more while the client fills it
 
     // The writer only, and with lock_ held.
     std::string batch_;

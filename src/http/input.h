@@ -32,6 +32,12 @@ public:
         return {memory_.data() + end_, memory_.size() - end_};
     }
 
+    // The same, exactly size bytes, if nothing is kept. Other memory is given back.
+    [[nodiscard]] net::mutable_buffer room_of(std::size_t size) {
+        if (memory_.size() != size) std::vector<char>(size).swap(memory_);
+        return {memory_.data(), size};
+    }
+
     // Counts what was read to room().
     void add(std::size_t bytes) noexcept { end_ += bytes; }
 
