@@ -343,7 +343,7 @@ std::vector<nghttp2_nv> pairs_of(const headers& fields) {
 
 }  // namespace
 
-// nghttp2 would not send them, and tell nobody. Then the rest must not be sent.
+// nghttp2 would drop them without an error. Then the rest must not be sent.
 bool http2_stream::is_too_large(std::span<const nghttp2_nv> fields, std::error_code& ec) {
     constexpr std::size_t overhead = 12;  // as nghttp2 counts: for each field, and once
     std::size_t bytes = overhead;

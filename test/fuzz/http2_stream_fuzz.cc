@@ -7,7 +7,7 @@
 // - it consists of whole frames, within the windows and the frame size that the client allows;
 // - each header can be decoded, and begins with a documented status;
 // - nothing follows the end of a stream, or RST_STREAM, except RST_STREAM(NO_ERROR);
-// - a body has the size that its header says, is none for HEAD, and never contains the secret;
+// - a body has the size that its header says, is empty for HEAD, and never contains the secret;
 // - each complete response has a line in the access log, with its status.
 //
 // needs: fuzz_http2
