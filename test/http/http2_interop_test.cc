@@ -1,5 +1,5 @@
-// http2_interop_test.cc: clients of others: curl, nghttp and h2load, without TLS and with it. The
-// same server also answers clients of HTTP/1.1.
+// http2_interop_test.cc: clients of others: curl, nghttp, h2load and httpx, without TLS and with
+// it. The same server also answers clients of HTTP/1.1.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +42,7 @@ void add_interop_handlers(http::server& to) {
         while (const std::size_t n = r.read_some(part)) w.write(std::string_view(part.data(), n));
         w.trailer("X-End", "yes");
     });
+    to.handle("POST /count", [](http::request& r, http::response& w) { w.send(std::to_string(r.body().size())); });
 }
 
 // Runs body with the URL of a server, which over TLS has the certificate that body may trust.
@@ -110,6 +111,46 @@ TEST(Http2Interop, AnswersNghttpAndH2load) {
         EXPECT_EQ(output_of({"nghttp", url + "/"}), "hello over HTTP/2\n");
         const std::string report = output_of({"h2load", "-n", "2000", "-c", "10", "-m", "20", url + "/"});
         EXPECT_NE(report.find("2000 succeeded, 0 failed"), std::string::npos) << report;
+    });
+}
+
+// httpx uses the package h2, an implementation of HTTP/2 in Python. It sends the whole body before
+// it reads the response.
+constexpr const char* httpx_script = R"(
+import asyncio, sys, httpx
+
+async def parts():
+    for _ in range(50):
+        yield b"y" * 1000
+
+async def main(url):
+    async with httpx.AsyncClient(http1=False, http2=True, timeout=60) as client:
+        hello = await client.get(url + "/")
+        assert (hello.http_version, hello.text) == ("HTTP/2", "hello over HTTP/2\n"), hello.text
+        assert (await client.head(url + "/")).text == ""
+        large = b"x" * 1_000_000
+        assert (await client.post(url + "/count", content=large)).text == "1000000"
+        assert (await client.post(url + "/echo", content=parts())).content == b"y" * 50_000
+        assert (await client.post(url + "/echo", content=b"")).content == b""
+        assert (await client.post(url + "/none", content=large[:100_000])).status_code == 404
+        assert (await client.get(url + "/", headers={"x": "y" * 20_000})).status_code == 431
+        answers = await asyncio.gather(*[client.get(url + "/") for _ in range(200)])
+        assert all(one.status_code == 200 for one in answers)
+        print("done")
+
+asyncio.run(main(sys.argv[1]))
+)";
+
+TEST(Http2Interop, AnswersHttpx) {
+    bool is_there = false;
+    runtime().run([&] {
+        is_there = run_process({"python3", "-c", "import h2, httpx"}, net::const_buffer(std::string_view()),
+                               {.err = stdio::null})
+                       .status.ok();
+    });
+    if (!is_there) GTEST_SKIP() << "python3-httpx and python3-h2 are not installed";
+    with_server(false, [](const std::string& url, const std::string& /*ca_file*/) {
+        EXPECT_EQ(output_of({"python3", "-c", httpx_script, url}), "done\n");
     });
 }
 
