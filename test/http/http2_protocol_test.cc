@@ -223,7 +223,8 @@ WEFT_SIM_TEST_WITH(Http2Protocol, RefusesOtherHosts, one_schedule()) {
     c.ask(13, "OPTIONS", "*");
     EXPECT_EQ(c.receive(13).status, 204U);
     uint32_t id = 15;
-    for (const char* path : {"http://other/", "//other/", "other"}) {  // nghttp2 checks the paths of http and https
+    for (const char* path :
+         {"http://example.com/", "//example.com/", "example"}) {  // nghttp2 checks the paths of http and https
         c.send_bytes(
             header_of({{":method", "GET"}, {":scheme", "ftp"}, {":authority", "test"}, {":path", path}}, end_both, id));
         EXPECT_NE(c.receive(id).status, 200U) << path;

@@ -113,8 +113,9 @@ public:
     [[nodiscard]] websocket upgrade_websocket(websocket_options how);
 
     /// Adds a field that follows the body. A client of HTTP/1.0 does not get it. Throws
-    /// std::invalid_argument, as headers::add(), and for Host and fields about the connection or the
-    /// size: Transfer-Encoding, Content-Length, Connection, Keep-Alive, Proxy-Connection, Upgrade.
+    /// std::invalid_argument, as headers::add(), for Host, and for fields about the connection or
+    /// the size: Transfer-Encoding, Content-Length, Connection, Keep-Alive, Proxy-Connection,
+    /// Upgrade.
     void trailer(std::string_view name, std::string_view value);
 
     /// Whether the header has been sent.
