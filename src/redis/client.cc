@@ -25,11 +25,11 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 }
 
 // After these, replies come without a command, or not at all.
-constexpr std::array<std::string_view, 9> unordered = {"SUBSCRIBE", "PSUBSCRIBE",   "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE",
-                                                       "MONITOR",   "SUNSUBSCRIBE", "SYNC",       "PSYNC"};
+constexpr std::array<std::string_view, 9> unordered = {
+    "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "MONITOR", "SUNSUBSCRIBE", "SYNC", "PSYNC"};
 
 // These change the state of a connection, which the next user of the pool must not find.
-constexpr std::array<std::string_view, 10> stateful = {"WATCH", "UNWATCH", "MULTI", "EXEC",  "DISCARD",
+constexpr std::array<std::string_view, 10> stateful = {"WATCH", "UNWATCH", "MULTI", "EXEC",   "DISCARD",
                                                        "AUTH",  "SELECT",  "HELLO", "CLIENT", "QUIT"};
 
 void refuse_unordered(const command& c) {

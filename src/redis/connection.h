@@ -57,9 +57,7 @@ public:
 
     void set_watching(bool on) noexcept { watching_ = on; }
 
-    [[nodiscard]] bool is_reusable() const noexcept {
-        return !broken_ && !tainted_ && !watching_ && outstanding_ == 0;
-    }
+    [[nodiscard]] bool is_reusable() const noexcept { return !broken_ && !tainted_ && !watching_ && outstanding_ == 0; }
 
     // The same for an unused connection: the server has not closed it.
     [[nodiscard]] bool is_still_there() const noexcept;

@@ -108,9 +108,8 @@ entry consumer::next() {
 
 std::size_t consumer::ack_all(const std::vector<std::string>& ids) {
     if (ids.empty()) return 0;
-    const std::size_t count = persistently([&] {
-        return call(command("XACK", how_.stream, how_.group).add_all(ids)).as<std::size_t>();
-    });
+    const std::size_t count =
+        persistently([&] { return call(command("XACK", how_.stream, how_.group).add_all(ids)).as<std::size_t>(); });
     for (const std::string& id : ids) held_.erase(id);
     return count;
 }
@@ -123,7 +122,8 @@ void consumer::fetch() {
 }
 
 void consumer::make_group() {
-    const reply r = connection_->call({"XGROUP", "CREATE", how_.stream, how_.group, how_.start, "MKSTREAM"}, at_.reply_time);
+    const reply r =
+        connection_->call({"XGROUP", "CREATE", how_.stream, how_.group, how_.start, "MKSTREAM"}, at_.reply_time);
     if (r.is_error()) {
         if (!r.text().starts_with("BUSYGROUP")) r.throw_if_error();  // BUSYGROUP: it exists
     } else {
@@ -134,8 +134,8 @@ void consumer::make_group() {
 std::size_t consumer::fetch_own() {
     std::size_t taken = 0;
     while (taken == 0 && !own_from_.empty()) {
-        const reply r = call({"XREADGROUP", "GROUP", how_.group, how_.name, "COUNT", how_.batch, "STREAMS",
-                                        how_.stream, own_from_});
+        const reply r = call(
+            {"XREADGROUP", "GROUP", how_.group, how_.name, "COUNT", how_.batch, "STREAMS", how_.stream, own_from_});
         const reply& entries = r[0][1];
         own_from_ = entries.size() == 0 ? std::string() : entries[entries.size() - 1][0].text();
         taken = take(entries, true);
@@ -145,8 +145,8 @@ std::size_t consumer::fetch_own() {
 }
 
 std::size_t consumer::fetch_abandoned() {
-    const reply r = call({"XAUTOCLAIM", how_.stream, how_.group, how_.name, how_.idle_time.count(),
-                                    claim_from_, "COUNT", how_.batch});
+    const reply r = call(
+        {"XAUTOCLAIM", how_.stream, how_.group, how_.name, how_.idle_time.count(), claim_from_, "COUNT", how_.batch});
     claim_from_ = r[0].text();
     if (claim_from_ == "0-0") claim_at_ = steady_clock::now() + how_.idle_time / 2;
     for (const reply& e : r[1]) {
@@ -162,8 +162,8 @@ void consumer::fetch_new() {
     milliseconds block = how_.block_time;
     const auto until_claim = std::chrono::duration_cast<milliseconds>(claim_at_ - steady_clock::now());
     block = std::clamp(until_claim, milliseconds(1), block);
-    const reply r = call({"XREADGROUP", "GROUP", how_.group, how_.name, "COUNT", how_.batch, "BLOCK",
-                                    block.count(), "STREAMS", how_.stream, ">"});
+    const reply r = call({"XREADGROUP", "GROUP", how_.group, how_.name, "COUNT", how_.batch, "BLOCK", block.count(),
+                          "STREAMS", how_.stream, ">"});
     if (!r.is_nil()) take(r[0][1], false);
 }
 
@@ -191,7 +191,8 @@ void consumer::count_deliveries() {
     for (const entry& e : ready_) questions.push_back({"XPENDING", how_.stream, how_.group, e.id, e.id, 1});
     const std::vector<reply> answers = connection_->call_all(questions, at_.reply_time);
     for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (ready_[i].deliveries == 0) ready_[i].deliveries = answers[i].size() == 1 ? answers[i][0][3].as<uint64_t>() : 1;
+        if (ready_[i].deliveries == 0)
+            ready_[i].deliveries = answers[i].size() == 1 ? answers[i][0][3].as<uint64_t>() : 1;
     }
 }
 

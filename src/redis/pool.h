@@ -52,6 +52,7 @@ public:
 
     borrowed(const borrowed&) = delete;
     borrowed& operator=(const borrowed&) = delete;
+
     ~borrowed() { from_.give_back(std::move(connection_)); }
 
     connection* operator->() const noexcept { return connection_.get(); }

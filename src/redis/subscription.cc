@@ -56,10 +56,8 @@ private:
             return true;
         }
         if (r.size() == 4 && r[0].text() == "pmessage") {
-            to_.send({.what = event::kind::message,
-                      .channel = r[2].text(),
-                      .pattern = r[1].text(),
-                      .text = r[3].text()});
+            to_.send(
+                {.what = event::kind::message, .channel = r[2].text(), .pattern = r[1].text(), .text = r[3].text()});
             return true;
         }
         return false;

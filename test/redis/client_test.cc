@@ -31,7 +31,8 @@ TEST_P(RedisClient, RepliesAreTyped) {
         EXPECT_EQ(c.call<double>({"INCRBYFLOAT", "n", "0.5"}), 42.5);
         EXPECT_EQ(c.call<std::optional<std::string>>({"GET", "none"}), std::nullopt);
         c.call(command("RPUSH", "list").add_all(std::vector<std::string>{"a", "b", "c"}));
-        EXPECT_EQ(c.call<std::vector<std::string>>({"LRANGE", "list", 0, -1}), (std::vector<std::string>{"a", "b", "c"}));
+        EXPECT_EQ(c.call<std::vector<std::string>>({"LRANGE", "list", 0, -1}),
+                  (std::vector<std::string>{"a", "b", "c"}));
         c.call({"HSET", "hash", "one", 1, "two", 2});
         const auto hash = c.call<std::vector<std::pair<std::string, int>>>({"HGETALL", "hash"});
         ASSERT_EQ(hash.size(), 2U);

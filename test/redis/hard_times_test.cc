@@ -38,7 +38,8 @@ TEST_P(RedisHardTimes, AKilledServerFailsTheCommandsInProgressAndLaterOnesConnec
         client c(s.at());
         c.call({"SET", "kept", "yes"});
         auto waiting = weft::async([&] { return code_of([&] { c.call({"BLPOP", "empty", 0}); }); });
-        eventually([&] { return c.call<std::string>({"INFO", "clients"}).find("blocked_clients:1") != std::string::npos; });
+        eventually(
+            [&] { return c.call<std::string>({"INFO", "clients"}).find("blocked_clients:1") != std::string::npos; });
         s.kill();
         EXPECT_EQ(waiting.get(), errc::connection_lost);
         EXPECT_EQ(code_of([&] { c.call("PING"); }), errc::could_not_connect);
@@ -142,11 +143,13 @@ TEST_P(RedisHardTimes, AnInterruptionClosesTheConnectionOfItsCommandOnly) {
         EXPECT_THROW(weft::with_timeout(20ms, [&] { c.call({"BLPOP", "empty", 0}); }), weft::timed_out);
         EXPECT_EQ(c.stats().connections, 0U);
         auto waiting = weft::async([&] { c.call({"BLPOP", "empty", 0}); });
-        eventually([&] { return c.call<std::string>({"INFO", "clients"}).find("blocked_clients:1") != std::string::npos; });
+        eventually(
+            [&] { return c.call<std::string>({"INFO", "clients"}).find("blocked_clients:1") != std::string::npos; });
         waiting.cancel();
         EXPECT_THROW(waiting.get(), weft::cancelled);
         EXPECT_EQ(c.stats().connections, 1U);
-        eventually([&] { return c.call<std::string>({"INFO", "clients"}).find("blocked_clients:0") != std::string::npos; });
+        eventually(
+            [&] { return c.call<std::string>({"INFO", "clients"}).find("blocked_clients:0") != std::string::npos; });
     });
 }
 
@@ -167,7 +170,9 @@ TEST_P(RedisHardTimes, ConnectionsThatTheServerHasClosedAreNotUsed) {
         for (int i = 0; i < 3; ++i) {
             EXPECT_EQ(c.call<std::string>("PING"), "PONG");
             other.open().call({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
-            eventually([&] { return other.open().call<std::string>({"CLIENT", "LIST"}).find("cmd=ping") == std::string::npos; });
+            eventually([&] {
+                return other.open().call<std::string>({"CLIENT", "LIST"}).find("cmd=ping") == std::string::npos;
+            });
         }
     });
 }

@@ -32,8 +32,9 @@ public:
 
     // Returns when it answers.
     void start() {
-        std::vector<std::string> command{"redis-server", "--bind",       "127.0.0.1", "--port", std::to_string(port_.port()),
-                                         "--unixsocket", folder_ / "s", "--dir",     folder_.path()};
+        std::vector<std::string> command{
+            "redis-server", "--bind",      "127.0.0.1", "--port",      std::to_string(port_.port()),
+            "--unixsocket", folder_ / "s", "--dir",     folder_.path()};
         command.insert(command.end(), flags_.begin(), flags_.end());
         process_.start(command, folder_ / "log");
         weft::runtime waiting;

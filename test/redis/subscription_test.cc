@@ -85,7 +85,8 @@ TEST_P(RedisSubscription, ASlowReceiverDoesNotFillTheMemoryOfTheProgram) {
         const subscription news(c, {.channels = {"news"}, .capacity = 4});
         next_of(news, event::kind::subscribed);
         const std::string text(10'000, 'x');
-        eventually([&] { return c.call<int>({"PUBLISH", "news", text}) == 0; });  // the server has closed the connection
+        eventually(
+            [&] { return c.call<int>({"PUBLISH", "news", text}) == 0; });  // the server has closed the connection
         std::size_t received = 0;
         while (news.events().recv()->what == event::kind::message) ++received;
         EXPECT_GT(received, 4U);

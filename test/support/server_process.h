@@ -22,6 +22,7 @@ public:
     server_process() = default;
     server_process(const server_process&) = delete;
     server_process& operator=(const server_process&) = delete;
+
     ~server_process() { end(SIGKILL); }
 
     // Starts command[0], searched in PATH. Its output goes to the file log.

@@ -17,9 +17,8 @@ namespace weft::redis {
 /// What a command can have as an argument. Integers are written in decimal. There is no conversion
 /// of floating-point numbers: write them with the digits that you want.
 template <typename T>
-concept argument =
-    std::convertible_to<const T&, std::string_view> ||
-    (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
+concept argument = std::convertible_to<const T&, std::string_view> ||
+                   (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
 
 /// A command. A value: copies are independent.
 class command {

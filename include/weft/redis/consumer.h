@@ -54,9 +54,9 @@ struct consumer_options {
     std::string name = {};    ///< of this consumer, unique in the group
     std::string start = "0";  ///< where a new group begins: "0" with the oldest entry, "$" with the next one
 
-    std::size_t batch = 16;                                          ///< entries that are fetched at once
-    std::chrono::milliseconds idle_time = std::chrono::minutes(1);   ///< after which others get an entry
-    std::chrono::milliseconds block_time = std::chrono::seconds(5);  ///< of one XREADGROUP
+    std::size_t batch = 16;                                            ///< entries that are fetched at once
+    std::chrono::milliseconds idle_time = std::chrono::minutes(1);     ///< after which others get an entry
+    std::chrono::milliseconds block_time = std::chrono::seconds(5);    ///< of one XREADGROUP
     std::chrono::nanoseconds down_time_max = std::chrono::minutes(1);  ///< without a server, before calls fail
 };
 

@@ -34,7 +34,9 @@ enum class errc {
 /// std::errc::connection_reset.
 [[nodiscard]] const std::error_category& error_category() noexcept;
 
-[[nodiscard]] inline std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
+[[nodiscard]] inline std::error_code make_error_code(errc e) noexcept {
+    return {static_cast<int>(e), error_category()};
+}
 
 /// The server has refused a command. The connection remains usable.
 class server_error : public std::runtime_error {
