@@ -54,3 +54,6 @@ endfunction()
 # weft::redis has the parser of hiredis. It is independent of weft::tls: a program that uses Redis
 # over TLS links both.
 weft_client_component(redis hiredis "apt-get install libhiredis-dev" HEADER hiredis/hiredis.h LIBRARY hiredis)
+
+# weft::postgres has libpq for the protocol, from version 14, which has pipelines.
+weft_client_component(postgres libpq "apt-get install libpq-dev" HEADER libpq-fe.h LIBRARY pq)

@@ -20,8 +20,8 @@
 #include <weft/error.h>
 #include <weft/redis/consumer.h>
 
-#include "redis/backoff.h"
 #include "redis/connection.h"
+#include "time/backoff.h"
 
 namespace weft::redis {
 
@@ -75,7 +75,7 @@ reply consumer::call(const command& c) {
 // Calls f until it succeeds, with a new connection after each failure of one.
 template <typename F>
 auto consumer::persistently(F f) {
-    detail::backoff pauses;
+    weft::detail::backoff pauses;
     const detail::time_point give_up = detail::time_after(how_.down_time_max);
     for (;;) {
         try {

@@ -8,8 +8,8 @@
 #include <weft/error.h>
 #include <weft/redis/subscription.h>
 
-#include "redis/backoff.h"
 #include "redis/connection.h"
+#include "time/backoff.h"
 
 namespace weft::redis {
 
@@ -69,7 +69,7 @@ private:
 };
 
 void receive_for_ever(const client_options& at, const subscription_options& how, const chan<event>& to) {
-    detail::backoff pauses;
+    weft::detail::backoff pauses;
     for (;;) {
         try {
             subscriber s(at, how, to);
@@ -103,9 +103,7 @@ subscription::subscription(const client& of, subscription_options how) : events_
     });
 }
 
-subscription::~subscription() {
-    if (receiving_.valid()) weft::shield([this] { close(); });
-}
+subscription::~subscription() { close(); }
 
 void subscription::close() {
     if (!receiving_.valid()) return;

@@ -121,7 +121,7 @@ TEST_P(RedisConsumer, AnEntryThatIsHeldIsNotReturnedAgainBeforeItsTime) {
 // Workers handle entries, while the server is killed and restarted, and is stopped for a while.
 // Each entry that was confirmed to the producer is handled at least once.
 TEST_P(RedisConsumer, NothingIsLostWhenTheServerIsKilled) {
-    constexpr int count = 2'000;
+    constexpr int count = 600;
     redis_server s(durable());
     rt().run([&] {
         client c({.address = s.address(), .reply_time = 1s});
@@ -156,12 +156,12 @@ TEST_P(RedisConsumer, NothingIsLostWhenTheServerIsKilled) {
                     while (code_of([&] { add(c, i, i + 1); })) weft::sleep_for(10ms);
                 }
             });
-            for (const std::size_t at : {300U, 900U}) {
+            for (const std::size_t at : {100U, 300U}) {
                 eventually([&] { return different > at; });
                 s.kill();
                 s.start();
             }
-            eventually([&] { return different > 1'500; });
+            eventually([&] { return different > 500; });
             s.stop();
             weft::sleep_for(100ms);
             s.go_on();

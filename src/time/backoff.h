@@ -6,7 +6,7 @@
 
 #include <weft/time.h>
 
-namespace weft::redis::detail {
+namespace weft::detail {
 
 class backoff {
 public:
@@ -25,4 +25,4 @@ private:
     std::chrono::milliseconds next_ = first;
 };
 
-}  // namespace weft::redis::detail
+}  // namespace weft::detail
