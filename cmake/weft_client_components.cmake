@@ -57,3 +57,6 @@ weft_client_component(redis hiredis "apt-get install libhiredis-dev" HEADER hire
 
 # weft::postgres has libpq for the protocol, from version 14, which has pipelines.
 weft_client_component(postgres libpq "apt-get install libpq-dev" HEADER libpq-fe.h LIBRARY pq)
+
+# weft::nats has libnats for the protocol, from version 3.4.
+weft_client_component(nats libnats "apt-get install libnats-dev" HEADER nats/nats.h LIBRARY nats)

@@ -1,0 +1,163 @@
+// hard_times_test.cc: servers that are down, killed, slow and silent; callers that are interrupted.
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <weft/nats/jetstream.h>
+
+#include "nats/served.h"
+
+namespace weft::test {
+namespace {
+
+using nats::client;
+using nats::connection_event;
+using nats::delivery;
+using nats::errc;
+using nats::jetstream;
+
+using NatsHardTimes = nats_test;
+WEFT_SWEEP_OVER(NatsHardTimes, 1U, 4U);
+
+TEST_P(NatsHardTimes, NoServer) {
+    rt().run([] {
+        const held_port port;
+        const auto connect = [](const std::string& url) {
+            return code_of([&] { const client c({.servers = {url}}); });
+        };
+        EXPECT_EQ(connect("nats://127.0.0.1:" + std::to_string(port.port())), errc::could_not_connect);
+        EXPECT_EQ(connect("nats://127.0.0.1:" + std::to_string(port.port())), std::errc::connection_refused);
+    });
+}
+
+TEST_P(NatsHardTimes, TheClientOutlivesItsServer) {
+    nats_server s;
+    rt().run([&] {
+        client c(s.at());
+        const nats::subscription sub = c.subscribe("a");
+        const nats::subscription silent = c.subscribe("silent");
+        auto waiting = weft::async([&] { return code_of([&] { static_cast<void>(c.request("silent", "")); }); });
+        EXPECT_EQ(silent.next()->subject, "silent");
+        s.kill();
+        EXPECT_EQ(waiting.get(), errc::connection_lost);
+        EXPECT_EQ(c.events().recv(), connection_event::disconnected);
+        EXPECT_FALSE(c.is_connected());
+        c.publish("a", "kept");  // until there is a connection again
+        s.start();
+        EXPECT_EQ(c.events().recv(), connection_event::reconnected);
+        EXPECT_EQ(sub.next()->data, "kept");
+        c.flush();
+    });
+}
+
+TEST_P(NatsHardTimes, WhatIsKeptWithoutAConnectionIsLimited) {
+    nats_server s;
+    rt().run([&] {
+        nats::client_options how = s.at();
+        how.reconnect_buffer = 10'000;
+        client c(how);
+        s.kill();
+        EXPECT_EQ(c.events().recv(), connection_event::disconnected);
+        const std::string text(1'000, 'x');
+        std::error_code ec;
+        for (int i = 0; i < 100 && !ec; ++i) ec = code_of([&] { c.publish("a", text); });
+        EXPECT_EQ(ec, errc::buffer_full);
+        s.start();
+        eventually([&] { return c.is_connected(); });
+        c.flush();
+    });
+}
+
+TEST_P(NatsHardTimes, AStoppedServerIsNoticed) {
+    const nats_server s;
+    rt().run([&] {
+        nats::client_options how = s.at();
+        how.request_time = 50ms;
+        how.ping_interval = 50ms;
+        client c(how);
+        c.flush();
+        s.stop();
+        EXPECT_NE(code_of([&] { c.flush(); }), std::error_code());
+        EXPECT_EQ(c.events().recv(), connection_event::disconnected) << "it does not answer to PING";
+        s.go_on();
+        eventually([&] { return !code_of([&] { c.flush(); }); });
+    });
+}
+
+TEST_P(NatsHardTimes, AnInterruptionLosesNoDelivery) {
+    const nats_server s;
+    rt().run([&] {
+        client c(s.at());
+        jetstream js(c);
+        js.add_stream({.name = "JOBS"});
+        js.add_consumer("JOBS", {.name = "workers"});
+        nats::pull_consumer jobs = js.pull("JOBS", "workers");
+        EXPECT_THROW(weft::with_timeout(20ms, [&] { static_cast<void>(jobs.next()); }), weft::timed_out);
+        js.publish("JOBS", "x");
+        EXPECT_EQ(jobs.next().data(), "x");
+    });
+}
+
+// A producer repeats what was not confirmed, with an id. Workers handle messages while the server is
+// killed and restarted, and is stopped for a while. Each message is stored once, and handled at least
+// once.
+TEST_P(NatsHardTimes, NothingIsLostWhenTheServerIsKilled) {
+    constexpr std::size_t count = 400;
+    nats_server s;
+    rt().run([&] {
+        nats::client_options how = s.at();
+        how.request_time = 500ms;
+        client c(how);
+        jetstream js(c);
+        js.add_stream({.name = "JOBS"});
+        js.add_consumer("JOBS", {.name = "workers", .ack_wait = 1s});
+        std::map<std::string, int> handled;
+        std::atomic<std::size_t> different = 0;
+        weft::mutex lock;
+        weft::scope([&](weft::task_scope& workers) {
+            for (int i = 0; i < 3; ++i) {
+                workers.go([&] {
+                    nats::pull_consumer jobs = jetstream(c).pull("JOBS", "workers", 8);
+                    while (different < count) {
+                        try {
+                            const delivery d = weft::with_timeout(200ms, [&] { return jobs.next(); });
+                            {
+                                const std::lock_guard<weft::mutex> locked(lock);
+                                ++handled[d.data()];
+                                different = handled.size();
+                            }
+                            static_cast<void>(code_of([&] { jobs.ack(d); }));
+                        } catch (const weft::timed_out&) {
+                            continue;
+                        }
+                    }
+                });
+            }
+            workers.go([&] {
+                for (std::size_t i = 0; i < count; ++i) {
+                    const std::string n = std::to_string(i);
+                    while (code_of([&] { js.publish("JOBS", n, {.id = n}); })) weft::sleep_for(5ms);
+                }
+            });
+            for (const std::size_t at : {count / 8, count / 3}) {
+                eventually([&] { return different > at; });
+                s.kill();
+                s.start();
+            }
+            eventually([&] { return different > count * 3 / 4; });
+            s.stop();
+            weft::sleep_for(100ms);
+            s.go_on();
+        });
+        EXPECT_EQ(handled.size(), count);
+        eventually([&] {
+            uint64_t stored = 0;
+            return !code_of([&] { stored = js.messages("JOBS"); }) && stored == count;
+        });
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
