@@ -104,6 +104,20 @@ if(TARGET weft_http_client)
     DEPENDS "libweft-http-client${weft_abi} (= ${weft_package_version}), libweft-http-dev (= ${weft_package_version}), libcurl4-openssl-dev"
     TEXT "${weft_about}\nThis package has the header of the HTTP client, and the files for\nCMake and pkg-config.")
 endif()
+# weft_client_packages(name NAME_OF_SERVER LIBRARY development): the packages of a client of another server.
+macro(weft_client_packages name server library development)
+  if(TARGET weft_${name})
+    weft_package(${name} libweft-${name}${weft_abi} SECTION libs SUMMARY "${server} client for weft"
+      DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
+      TEXT "${weft_about}\nThis package has the shared library of the ${server} client, which uses\n${library}.")
+    weft_package(${name}_dev libweft-${name}-dev SECTION libdevel SUMMARY "${server} client for weft (development files)"
+      DEPENDS "libweft-${name}${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version}), ${development}"
+      TEXT "${weft_about}\nThis package has the headers of the ${server} client, and the files for\nCMake and pkg-config.")
+  endif()
+endmacro()
+weft_client_packages(redis Redis hiredis libhiredis-dev)
+weft_client_packages(postgres PostgreSQL libpq libpq-dev)
+weft_client_packages(nats NATS libnats libnats-dev)
 weft_package(sim libweft-sim${weft_abi} SECTION libs SUMMARY "tests of green threads in controlled orders"
   DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
   TEXT "${weft_about}\nThis package has the shared library that runs tests in many orders of\ntheir green threads.")

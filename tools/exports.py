@@ -20,8 +20,10 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 FOLDER = os.path.join(ROOT, "cmake", "exports")
-LIBRARIES = ["weft", "weft_tls", "weft_http", "weft_http_client", "weft_sim", "weft_observe", "weft_observe_page"]
-USERS = ["weft_tls", "weft_http", "weft_http_client", "weft_sim", "weft_observe", "weft_observe_page", "weft_instrument", "weft_program"]
+LIBRARIES = ["weft", "weft_tls", "weft_http", "weft_http_client", "weft_redis", "weft_postgres", "weft_nats", "weft_sim", "weft_observe",
+             "weft_observe_page"]
+USERS = ["weft_tls", "weft_http", "weft_http_client", "weft_redis", "weft_postgres", "weft_nats", "weft_sim", "weft_observe", "weft_observe_page",
+         "weft_instrument", "weft_program"]
 # Names that no header declares, because programs do not call them by name.
 UNDECLARED = {
     "weft": [f"__wrap_pthread_mutex_{name}" for name in ("clocklock", "lock", "timedlock", "trylock", "unlock")],  # weft_check_mutexes()

@@ -61,7 +61,7 @@ client_options checked_options(client_options how) {
     const auto need = [](bool is_good, const char* what) {
         if (!is_good) throw std::invalid_argument(std::string("weft: nats::client_options::") + what);
     };
-    need(!how.servers.empty(), "servers is empty: name a server, nats://HOST:PORT");
+    need(!how.servers.empty(), "servers is empty: name a server, such as nats://127.0.0.1:4222");
     need(how.connect_time.count() > 0, "connect_time must be more than 0");
     need(how.reconnect_wait.count() > 0, "reconnect_wait must be more than 0");
     need(how.ping_interval.count() > 0, "ping_interval must be more than 0");
@@ -316,7 +316,7 @@ void inbox::arrived(natsConnection* /*c*/, natsSubscription* /*s*/, natsMsg* m, 
     try {
         if (to.messages.try_send(copied(m)) == chan_status::ok) return;
     } catch (const std::bad_alloc&) {}
-    to.dropped.fetch_add(1, std::memory_order_relaxed);
+    to.dropped.fetch_add(1, std::memory_order_relaxed);  // a count, which orders nothing
 }
 
 void inbox::completed(void* of) noexcept { delete static_cast<std::shared_ptr<arrivals>*>(of); }

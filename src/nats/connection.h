@@ -1,13 +1,13 @@
 // connection.h: one connection to NATS servers: libnats does the protocol, on threads of its own.
 //
-// Who calls what:
+// Threads and calls:
 //
 //     green and plain threads   send(), request() … ; calls of libnats that may block their thread
 //                               (a full socket) go through weft::blocking
 //     a thread of libnats       on_…(); these never wait
 //
-// libnats calls back until its closed callback has run. ~connection waits for that, so callbacks may
-// hold a plain pointer to the connection.
+// libnats calls back until its closed callback has run. ~connection waits for that, so callbacks
+// may hold a plain pointer to the connection.
 //
 // Answers to requests come to one subscription, to PREFIX.*; the last part is the number of the
 // request. A disconnection ends the requests that wait, because their answers may be lost.
@@ -126,7 +126,9 @@ public:
 
     [[nodiscard]] const recv_chan<message>& messages() const noexcept { return arrivals_->to_read; }
 
-    [[nodiscard]] uint64_t dropped() const noexcept { return arrivals_->dropped.load(std::memory_order_relaxed); }
+    [[nodiscard]] uint64_t dropped() const noexcept {
+        return arrivals_->dropped.load(std::memory_order_relaxed);  // a count, which orders nothing
+    }
 
     [[nodiscard]] const std::string& subject() const noexcept { return subject_; }
 

@@ -8,12 +8,13 @@
 
 namespace weft::nats::detail {
 
-// The text of the value of a key of the outermost object; nullopt if it is not there, or the text is
-// no object. O(size of the text).
+// The text of the value of a key of the outermost object; nullopt if it is not there, or the text
+// is no object. O(size of the text).
 [[nodiscard]] std::optional<std::string_view> json_value(std::string_view object, std::string_view key);
 
-// The same as an integer, 0 if it is none; and as text, empty if it is none. Escapes other than \" and
-// \\ stay as they are.
+// The same as an integer, or 0; and as text, or empty, if the value is of another type. Escapes
+// other than \"
+// and \\ stay as they are.
 [[nodiscard]] int64_t json_integer(std::string_view object, std::string_view key);
 [[nodiscard]] std::string json_text(std::string_view object, std::string_view key);
 

@@ -1,9 +1,10 @@
 // pull_consumer.cc: see weft/nats/jetstream.h.
 //
 // A request asks for `batch` messages, which come to the inbox of this object, and expires after
-// request_time. The server sends an empty message with a status when it expires or cannot be served,
-// and a heartbeat while nothing comes. Silence for longer means that the request is lost, with its
-// connection or its server: it is made again. What an earlier request still brings is taken as well.
+// request_time. The server sends an empty message with a status when it expires or cannot be
+// served, and a heartbeat while nothing comes. Silence for longer means that the request is lost,
+// with its connection or its server: it is made again. What an earlier request still brings is
+// taken as well.
 #include <array>
 #include <charconv>
 #include <chrono>

@@ -55,8 +55,8 @@ transaction client::begin(isolation level) {
     return transaction(std::move(s));
 }
 
-// The range grows with the number of failures. The pause is random, so that conflicting transactions
-// do not collide again.
+// The range grows with the number of failures. The pause is random, so that conflicting
+// transactions do not collide again.
 void client::pause_after_conflict(unsigned failed) {
     const unsigned most = 2'000U * std::min(failed + 1, 100U);
     weft::sleep_for(std::chrono::microseconds(

@@ -25,7 +25,8 @@ struct finish_it {
 using connection_handle = std::unique_ptr<PGconn, finish_it>;
 
 // Connects and logs in. conninfo has the syntax of libpq, "host=… dbname=…" or a URI; missing parts
-// come from the environment (PGHOST …). Throws std::system_error with an errc. A cancellation point.
+// come from the environment (PGHOST …). Throws std::system_error with an errc. A cancellation
+// point.
 [[nodiscard]] connection_handle connect(const std::string& conninfo);
 
 // libpq ends its messages with a line end.

@@ -14,9 +14,9 @@
 // A statement that an exception has interrupted is in progress (in_progress_) until clean_up() or
 // the next statement stops it. The server is asked to stop it over a second connection, as the
 // protocol requires. PQcancel blocks until the server has closed that one, so it is called by
-// weft::blocking, on a green thread of its own. The connection can be used again only after PQcancel
-// has returned and the end of the statement has arrived: a late request would cancel the next
-// statement.
+// weft::blocking, on a green thread of its own. The connection can be used again only after
+// PQcancel has returned and the end of the statement has arrived: a late request would cancel the
+// next statement.
 //
 // Invariant: I1. Between calls, the connection is idle or in a transaction; or a statement is in
 //                progress; or it is broken_ and must not be used.

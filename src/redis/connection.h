@@ -3,12 +3,12 @@
 // A stream of weft does the waiting, and reply_parser the protocol. No OS thread waits.
 //
 // Invariant: I1. outstanding_ is the number of replies still to come. A connection with outstanding
-//                replies must not be used again: its next user would take them for its own. The pool
-//                closes it (is_reusable()).
+//                replies must not be used again: its next user would take them for its own. The
+//                pool closes it (is_reusable()).
 //
-// A pipeline is sent in pieces, each at most `window` commands ahead of the replies. So neither side
-// waits for ever for the other one to read, and a pipeline of a million commands does not fill the
-// memory of the server with replies.
+// A pipeline is sent in pieces, each at most `window` commands ahead of the replies. So neither
+// side waits for ever for the other one to read, and a pipeline of a million commands does not fill
+// the memory of the server with replies.
 //
 // Threads: one green thread at a time.
 #pragma once
@@ -52,7 +52,8 @@ public:
 
     // ---- The state.
 
-    // A fresh connection would answer differently: after WATCH, MULTI, SELECT …. The pool closes it.
+    // A fresh connection would answer differently: after WATCH, MULTI, SELECT …. The pool closes
+    // it.
     void taint() noexcept { tainted_ = true; }
 
     void set_watching(bool on) noexcept { watching_ = on; }

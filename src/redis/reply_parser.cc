@@ -10,8 +10,8 @@ namespace weft::redis::detail {
 
 namespace {
 
-// Keeps a value that was parsed, and returns its address, which is the parent of its elements. hiredis
-// is C: no exception may pass through it. nullptr makes it report that there is no memory.
+// Keeps a value that was parsed, and returns its address, which is the parent of its elements.
+// hiredis is C: no exception may pass through it. nullptr makes it report that there is no memory.
 template <typename Make>
 void* place(const redisReadTask* task, Make make) noexcept {
     try {

@@ -179,6 +179,12 @@ def main():
             raise RuntimeError("the header of http_client is installed without its library, or the library without it")
         if has_client:
             by_pkg_config(work, prefix, libraries, "weft-http-client", "asked.cc")
+        for client in ("redis", "postgres", "nats"):
+            has_client = os.path.exists(os.path.join(libraries, "pkgconfig", f"weft-{client}.pc"))
+            if has_client != os.path.exists(os.path.join(prefix, "include", "weft", client)):
+                raise RuntimeError(f"the headers of {client} are installed without its library, or the library without them")
+            if has_client:
+                by_pkg_config(work, prefix, libraries, f"weft-{client}", f"{client}_user.cc")
         if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
             by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:

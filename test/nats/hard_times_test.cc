@@ -100,9 +100,9 @@ TEST_P(NatsHardTimes, AnInterruptionLosesNoDelivery) {
     });
 }
 
-// A producer repeats what was not confirmed, with an id. Workers handle messages while the server is
-// killed and restarted, and is stopped for a while. Each message is stored once, and handled at least
-// once.
+// A producer repeats what was not confirmed, with an id. Workers handle messages while the server
+// is killed and restarted, and is stopped for a while. Each message is stored once, and handled at
+// least once.
 TEST_P(NatsHardTimes, NothingIsLostWhenTheServerIsKilled) {
     constexpr std::size_t count = 400;
     nats_server s;

@@ -18,9 +18,10 @@ from common import HELLO, HELLO_PRINTS, ROOT, fail, output_of, run
 
 CONSUMER = os.path.join(ROOT, "test", "house", "consumer")
 SUITES = ["bookworm", "trixie"]
-OF_COMPONENTS = re.compile(r"ssl|dw1|elf|ncurses|boost|zlib|protozero|curl|nghttp2")
+OF_COMPONENTS = re.compile(r"ssl|dw1|elf|ncurses|boost|zlib|protozero|curl|nghttp2|hiredis|libpq|nats")
 PACKAGES = ["libweft0", "libweft-dev", "libweft-tls0", "libweft-tls-dev", "libweft-http0", "libweft-http-dev",
-            "libweft-http-client0", "libweft-http-client-dev", "libweft-sim0", "libweft-sim-dev",
+            "libweft-http-client0", "libweft-http-client-dev", "libweft-redis0", "libweft-redis-dev", "libweft-postgres0", "libweft-postgres-dev",
+            "libweft-nats0", "libweft-nats-dev", "libweft-sim0", "libweft-sim-dev",
             "libweft-observe0", "libweft-observe-page0", "libweft-observe-dev", "weft-tools"]
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(hello CXX)

@@ -98,9 +98,8 @@ TEST_P(PostgresClient, RowsComeOneByOne) {
         EXPECT_EQ(end.size(), 0U);
         EXPECT_EQ(end.affected(), 20'000U);
         struct enough {};
-        EXPECT_THROW(
-            c.each_row("SELECT generate_series(1, 100000000)", [](const postgres::row&) { throw enough(); }),
-            enough);
+        EXPECT_THROW(c.each_row("SELECT generate_series(1, 100000000)", [](const postgres::row&) { throw enough(); }),
+                     enough);
         eventually([&] { return c.stats().idle == 1; });  // the statement was stopped, and the connection kept
         EXPECT_EQ(c.query("SELECT 1").value<int>(), 1);
     });

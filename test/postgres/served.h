@@ -30,7 +30,7 @@ namespace weft::test {
 
 using namespace std::chrono_literals;
 
-// The folder of initdb and postgres; empty if there is none. Debian installs them outside of PATH.
+// The folder of initdb and postgres; empty without a server. Debian installs them outside of PATH.
 inline std::string postgres_programs() {
     std::vector<std::string> found;
     std::error_code ec;

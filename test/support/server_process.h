@@ -1,8 +1,8 @@
 // server_process.h: a server of others, as a child process: started, killed, stopped and continued.
 //
-// The process is killed when the object is destroyed. If this process dies first, a watcher kills it:
-// a process that was forked when this program started, and that sees the end of a pipe. (The system's
-// own means, PR_SET_PDEATHSIG, depends on the thread that forks, which may end earlier.)
+// The process is killed when the object is destroyed. If this process dies first, a watcher kills
+// it: a process that was forked when this program started, and that sees the end of a pipe. (The
+// system's own means, PR_SET_PDEATHSIG, depends on the thread that forks, which may end earlier.)
 #pragma once
 
 #include <fcntl.h>

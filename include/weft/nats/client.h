@@ -47,7 +47,7 @@ struct message {
     std::string data = {};
     std::vector<std::pair<std::string, std::string>> headers = {};
 
-    /// The first value of a header; empty if there is none. Names are as they were written.
+    /// The first value of a header; empty without such a header. Names are as they were written.
     [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
 };
 

@@ -52,7 +52,8 @@ public:
     /// As of HTTP: 404, 400, 503.
     [[nodiscard]] int code() const noexcept { return code_; }
 
-    /// JetStream's own: 10059, stream not found; 10058, a stream of that name has another configuration.
+    /// JetStream's own: 10059, stream not found; 10058, a stream of that name has another
+    /// configuration.
     [[nodiscard]] int error_code() const noexcept { return error_code_; }
 
 private:

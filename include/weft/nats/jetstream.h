@@ -110,8 +110,8 @@ public:
     pull_consumer& operator=(pull_consumer&&) noexcept = default;
 
     /// Returns the next message, and waits until there is one, also while there is no connection.
-    /// Throws jetstream_error if the consumer has gone; weft::cancelled, weft::timed_out: no message
-    /// is lost then.
+    /// Throws jetstream_error if the consumer has gone; weft::cancelled, weft::timed_out: no
+    /// message is lost then.
     [[nodiscard]] delivery next();
 
     /// It is done: it is not delivered again. Waits until the server has confirmed that. Throws as
@@ -127,7 +127,7 @@ public:
     /// Do not deliver it again, although it is not done.
     void term(const delivery& d);
 
-    /// It is still being worked on: ack_wait begins anew.
+    /// It is still being worked on: ack_wait begins again.
     void in_progress(const delivery& d);
 
 private:

@@ -103,8 +103,8 @@ public:
     std::vector<result> query_all(const std::vector<statement>& statements) { return in_.query_all(statements); }
 
     /// Commits. Throws server_error if the server refuses: nothing remains then. After
-    /// errc::connection_lost, cancelled and timed_out it is unknown whether it is committed. After an
-    /// error in the transaction it throws server_error with the code 25P02.
+    /// errc::connection_lost, cancelled and timed_out it is unknown whether it is committed. After
+    /// an error in the transaction it throws server_error with the code 25P02.
     void commit();
 
     /// Undoes it now, and not when the pool comes to it.
@@ -145,10 +145,10 @@ public:
     /// Begins a transaction on a connection of its own.
     [[nodiscard]] transaction begin(isolation level = isolation::read_committed);
 
-    /// Calls f(transaction&) in a transaction and commits it. Repeats it, with pauses, if the server
-    /// aborts it because of a conflict, up to attempts_max times. f must therefore have no other
-    /// effect. Returns what f returns. If f throws, nothing remains. Throws what f throws, and as
-    /// transaction::commit().
+    /// Calls f(transaction&) in a transaction and commits it. Repeats it, with pauses, if the
+    /// server aborts it because of a conflict, up to attempts_max times. f must therefore have no
+    /// other effect. Returns what f returns. If f throws, nothing remains. Throws what f throws,
+    /// and as transaction::commit().
     template <typename F>
     std::invoke_result_t<F&, transaction&> in_transaction(isolation level, F f, unsigned attempts_max = 10) {
         for (unsigned failed = 0;; ++failed) {

@@ -26,9 +26,9 @@ namespace weft::postgres {
 /// COPY … FROM STDIN. If it is destroyed before finish(), the server stores nothing.
 class copy_in {
 public:
-    /// Begins, on a connection of its own, or of a session or transaction, which must outlive it and
-    /// is not used otherwise meanwhile. Throws as client::query(), and std::invalid_argument if the
-    /// statement is not such a COPY.
+    /// Begins, on a connection of its own, or of a session or transaction, which must outlive it
+    /// and is not used otherwise meanwhile. Throws as client::query(), and std::invalid_argument if
+    /// the statement is not such a COPY.
     copy_in(client& c, const statement& s);
     copy_in(session& on, const statement& s);
 

@@ -40,7 +40,7 @@ enum class errc {
 struct diagnostics {
     std::string sqlstate;    ///< five characters: "23505"
     std::string message;     ///< "duplicate key value violates unique constraint …"
-    std::string detail;      ///< empty if there is none; the same for the next ones
+    std::string detail;      ///< empty if the server sends nothing; the same for the next ones
     std::string hint;        ///<
     std::string constraint;  ///< the name of the constraint that was violated
     std::string table;       ///<

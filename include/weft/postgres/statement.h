@@ -1,7 +1,8 @@
 // statement.h: an SQL statement with its parameters.
 //
 //     postgres::statement{"SELECT name FROM users WHERE id = $1", 7}
-//     postgres::statement{"INSERT INTO log VALUES ($1, $2)", std::optional<int>(), "text"}.prepared()
+//     postgres::statement{"INSERT INTO log VALUES ($1, $2)", std::optional<int>(),
+//     "text"}.prepared()
 //
 // $1, $2 … stand for the parameters, which the server never parses as SQL.
 #pragma once

@@ -48,8 +48,8 @@ struct client_options {
     std::chrono::nanoseconds reply_time = std::chrono::seconds(30);   ///< from the command to its reply
     std::size_t connections_max = 8;                                  ///< that the pool has at a time
 
-    /// If set, it makes the connections, for TLS and for tests: see transport.h. It is called within
-    /// connect_time. What it throws leaves the call that needed the connection.
+    /// If set, it makes the connections, for TLS and for tests: see transport.h. It is called
+    /// within connect_time. What it throws leaves the call that needed the connection.
     std::function<std::unique_ptr<transport>()> connect = {};
 };
 
@@ -60,8 +60,8 @@ struct client_stats {
 };
 
 /// One connection, for commands that belong together: WATCH and transactions, SELECT, scripts that
-/// keep state. Movable. One green thread uses it at a time. Its destructor returns the connection to
-/// the pool, or closes it if its state is not that of a fresh one. The client must outlive it.
+/// keep state. Movable. One green thread uses it at a time. Its destructor returns the connection
+/// to the pool, or closes it if its state is not that of a fresh one. The client must outlive it.
 class session {
 public:
     session(session&&) noexcept;
@@ -105,9 +105,9 @@ public:
     explicit client(client_options how = {});
 
     /// Sends a command, and waits for its reply. Throws server_error if that is an error;
-    /// std::system_error with an errc; weft::cancelled, weft::timed_out; std::invalid_argument for a
-    /// command that changes how the connection replies (SUBSCRIBE, MONITOR …), or that belongs to a
-    /// session (WATCH, MULTI, SELECT …).
+    /// std::system_error with an errc; weft::cancelled, weft::timed_out; std::invalid_argument for
+    /// a command that changes how the connection replies (SUBSCRIBE, MONITOR …), or that belongs to
+    /// a session (WATCH, MULTI, SELECT …).
     reply call(const command& c);
 
     template <typename T>

@@ -1,4 +1,5 @@
-// consumer.h: a consumer of a Redis stream, in a consumer group. Entries are delivered at least once.
+// consumer.h: a consumer of a Redis stream, in a consumer group. Entries are delivered at least
+// once.
 //
 //     redis::consumer jobs(c, {.stream = "jobs", .group = "workers", .name = "worker-1"});
 //     for (;;) {
@@ -44,7 +45,7 @@ struct entry {
     std::vector<std::pair<std::string, std::string>> fields = {};
     uint64_t deliveries = 1;  ///< how often the server has delivered it, with this time; 0: not known
 
-    /// The value of a field; empty if there is none of that name.
+    /// The value of a field; empty without such a field.
     [[nodiscard]] std::string_view field(std::string_view name) const noexcept;
 };
 
@@ -60,9 +61,9 @@ struct consumer_options {
     std::chrono::nanoseconds down_time_max = std::chrono::minutes(1);  ///< without a server, before calls fail
 };
 
-/// A consumer. Movable. One green thread uses it at a time; for more, make more consumers with names
-/// of their own. It has a connection of its own, which does not count for connections_max, and keeps
-/// at most one batch of entries that next() has not returned yet.
+/// A consumer. Movable. One green thread uses it at a time; for more, make more consumers with
+/// names of their own. It has a connection of its own, which does not count for connections_max,
+/// and keeps at most one batch of entries that next() has not returned yet.
 class consumer {
 public:
     /// Does not connect. Throws std::invalid_argument if a name is missing, a time is not positive,
@@ -79,9 +80,9 @@ public:
     /// entry is lost then.
     [[nodiscard]] entry next();
 
-    /// Acknowledges entries: they are not delivered again. If the connection is lost it is repeated,
-    /// as next() is; when it throws, the entry may be delivered again. Returns how many of them were
-    /// pending: 0 if another consumer has acknowledged it.
+    /// Acknowledges entries: they are not delivered again. If the connection is lost it is
+    /// repeated, as next() is; when it throws, the entry may be delivered again. Returns how many
+    /// of them were pending: 0 if another consumer has acknowledged it.
     std::size_t ack(const entry& e) { return ack_all({e.id}); }
 
     std::size_t ack_all(const std::vector<std::string>& ids);

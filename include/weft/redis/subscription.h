@@ -8,8 +8,8 @@
 // between `lost` and the next `subscribed` are missing. It connects again after a pause that grows
 // with each failure. For messages that must not be lost, use a stream: consumer.h.
 //
-// A receiver that is slow fills the channel. The subscription then stops reading, until the server's
-// own limit (client-output-buffer-limit pubsub) closes the connection.
+// A receiver that is slow fills the channel. The subscription then stops reading, until the
+// server's own limit (client-output-buffer-limit pubsub) closes the connection.
 //
 // See: docs/redis.md
 #pragma once
