@@ -1,6 +1,6 @@
 // redis_clients.cc SOCKET [CALLERS REQUESTS ROUNDS]: weft::redis beside hiredis in OS threads.
 //
-// Each caller sends PING-sized commands, one after the other: SET, GET …. Callers are green threads,
+// Each caller sends small commands, one after the other: SET and GET in turn. Callers are green threads,
 // which share 8 connections; and OS threads, each with a connection of its own. SOCKET is the path
 // of a server's Unix socket, for example of: redis-server --port 0 --unixsocket /tmp/s --save ""
 #include <hiredis/hiredis.h>
@@ -18,7 +18,10 @@ int main(int argc, char** argv) {
     const std::string path = argv[1];
     const bench::load l = bench::load::of(argc, argv);
     std::vector<redisContext*> contexts(l.callers);
-    for (redisContext*& c : contexts) c = redisConnectUnix(path.c_str());
+    for (redisContext*& c : contexts) {
+        c = redisConnectUnix(path.c_str());
+        if (c == nullptr || c->err != 0) return 1;
+    }
 
     const int status = weft::main([&] {
         weft::redis::client client({.address = path});
@@ -40,9 +43,11 @@ int main(int argc, char** argv) {
         };
         const auto by_threads = [&] {
             bench::in_threads(l.callers, [&](std::size_t i) {
-                for (std::size_t k = 0; k < l.requests; ++k) {
-                    void* const r = k % 2 == 0 ? redisCommand(contexts[i], "SET key%zu %zu", i, k)
-                                               : redisCommand(contexts[i], "GET key%zu", i);
+                const int caller = static_cast<int>(i);
+                for (int k = 0; k < static_cast<int>(l.requests); ++k) {
+                    void* const r = k % 2 == 0 ? redisCommand(contexts[i], "SET key%d %d", caller, k)
+                                               : redisCommand(contexts[i], "GET key%d", caller);
+                    if (r == nullptr) std::abort();
                     freeReplyObject(r);
                 }
             });
