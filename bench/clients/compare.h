@@ -1,7 +1,7 @@
 // compare.h: two ways to do the same requests, measured in turn in one process.
 //
-// Each round runs both, one after the other, so what disturbs the machine disturbs both. Printed are
-// the medians of the rounds, and the median of the ratios of each round.
+// Each round runs both, one after the other, so what disturbs the machine disturbs both. Printed
+// are the medians of the rounds, and the median of the ratios of each round.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// nats_clients.cc URL [CALLERS REQUESTS ROUNDS]: requests of weft::nats beside those of libnats in OS
-// threads.
+// nats_clients.cc URL [CALLERS REQUESTS ROUNDS]: requests of weft::nats beside those of libnats in
+// OS threads.
 //
 // Each caller sends requests to one service, one after the other. The service is the same for both:
 // a subscription of libnats that answers in its callback, on a connection of its own. Both kinds of

@@ -1,4 +1,5 @@
-// postgres_clients.cc CONNINFO [CALLERS REQUESTS ROUNDS]: weft::postgres beside libpq in OS threads.
+// postgres_clients.cc CONNINFO [CALLERS REQUESTS ROUNDS]: weft::postgres beside libpq in OS
+// threads.
 //
 // Each caller executes a prepared SELECT, one after the other. Callers are green threads, which
 // share 8 connections; and OS threads, which share the same number, one user at a time.

@@ -1,8 +1,9 @@
 // redis_clients.cc SOCKET [CALLERS REQUESTS ROUNDS]: weft::redis beside hiredis in OS threads.
 //
-// Each caller sends small commands, one after the other: SET and GET in turn. Callers are green threads,
-// which share 8 connections; and OS threads, each with a connection of its own. SOCKET is the path
-// of a server's Unix socket, for example of: redis-server --port 0 --unixsocket /tmp/s --save ""
+// Each caller sends small commands, one after the other: SET and GET in turn. Callers are green
+// threads, which share 8 connections; and OS threads, each with a connection of its own. SOCKET is
+// the path of a server's Unix socket, for example of: redis-server --port 0 --unixsocket /tmp/s
+// --save ""
 #include <hiredis/hiredis.h>
 
 #include <string>
