@@ -82,7 +82,8 @@ use_compiler_cache() {
     # A precompiled header knows the contents of its headers, comments included; ccache's keys do not.
     # Those of the components are in none.
     CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' -not -path '*/weft/asio/*' -not -path '*/weft/observe/*' -not -path '*/weft/tls/*' \
-        -not -path '*/weft/http/*' -not -path '*/weft/sim/*' | sort | paste -sd :)
+        -not -path '*/weft/http/*' -not -path '*/weft/sim/*' -not -path '*/weft/redis/*' \
+        -not -path '*/weft/postgres/*' -not -path '*/weft/nats/*' | sort | paste -sd :)
     export CCACHE_EXTRAFILES
 }
 
