@@ -4,10 +4,20 @@
 // memory is charged in full. It releases an allocation only as a whole: a part of one is
 // decommitted, and its address space stays taken until the whole is unmapped by its first address.
 //
-// A thread is its handle. Windows has no fork(), so call_in_child_of_fork has nothing to call.
+// Threads are those of winpthreads, which std::thread uses, too.
+//
+// Rejected: _beginthreadex. winpthreads also keeps a record of a thread that it has not made, and
+// frees it in a callback of the system's loader, under the loader's lock. That takes the lock of
+// all records. A thread that winpthreads has made takes the two in the other order: it destroys
+// its thread-locals under the lock of the records, and each destruction gives up a reference to a
+// module (FreeLibrary). Two such threads that end at the same time wait for each other
+// (thread_end_test.cc; winpthreads 10).
+//
+// Windows has no fork(), so call_in_child_of_fork has nothing to call.
+#include <pthread.h>
+
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include "base/assert.h"
 #include "base/time_units.h"
@@ -17,8 +27,7 @@
 #include "os/windows_api.h"
 #include "os/windows_errors.h"
 
-// After <windows.h>, which they do not include.
-#include <process.h>
+// After <windows.h>, which it does not include.
 #include <tlhelp32.h>
 
 namespace weft::detail::os {
@@ -97,61 +106,26 @@ bool allow_write_protect(void* /*address*/, std::size_t /*size*/) noexcept { ret
 
 bool write_protect(void* /*address*/, std::size_t /*size*/) noexcept { return false; }
 
-namespace {
-
-struct thread_start {
-    void* (*body)(void*);
-    void* argument;
-    HANDLE self;
-};
-
-thread_local constinit HANDLE own_handle = nullptr;  // of threads that start_thread has made
-
-unsigned __stdcall run_thread(void* given) {
-    const thread_start start = *static_cast<thread_start*>(given);
-    delete static_cast<thread_start*>(given);
-    own_handle = start.self;
-    start.body(start.argument);
-    return 0;
-}
-
-}  // namespace
-
-// Suspended until it knows its handle. All of the stack is committed: calls of green threads run on
-// it while the system does not know that, so it would not grow (os/headroom_windows.h).
+// All of the stack is committed: calls of green threads run on it while the system does not know
+// that, so it would not grow (os/headroom_windows.h).
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     if (const int error = injected_failure(failure::thread); error != 0) return error;
-    auto* start = new (std::nothrow) thread_start{body, argument, nullptr};
-    if (start == nullptr) return ENOMEM;
-    constexpr unsigned stack_committed = 1024 * 1024;
-    const uintptr_t made = _beginthreadex(nullptr, stack_committed, &run_thread, start, CREATE_SUSPENDED, nullptr);
-    if (made == 0) {
-        const int error = errno;
-        delete start;
-        return error != 0 ? error : EAGAIN;
-    }
-    start->self = reinterpret_cast<HANDLE>(made);  // NOLINT(performance-no-int-to-ptr)
-    id = made;
-    ResumeThread(start->self);
-    return 0;
+    constexpr std::size_t stack_committed = 1024 * 1024;
+    pthread_attr_t attributes;
+    if (const int error = pthread_attr_init(&attributes); error != 0) return error;
+    pthread_t thread{};
+    int error = pthread_attr_setstacksize(&attributes, stack_committed);
+    if (error == 0) error = pthread_create(&thread, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    if (error == 0) id = thread;
+    return error;
 }
 
-void detach_this_thread() noexcept {
-    WEFT_ASSERT(own_handle != nullptr);
-    CloseHandle(own_handle);
-    own_handle = nullptr;
-}
+void detach_this_thread() noexcept { pthread_detach(pthread_self()); }
 
-void join_thread(thread_id id) noexcept {
-    auto* handle = reinterpret_cast<HANDLE>(id);  // NOLINT(performance-no-int-to-ptr)
-    WEFT_ASSERT(WaitForSingleObject(handle, INFINITE) == WAIT_OBJECT_0);
-    CloseHandle(handle);
-}
+void join_thread(thread_id id) noexcept { WEFT_ASSERT(pthread_join(id, nullptr) == 0); }
 
-// Of a thread of the program: nothing joins or detaches it.
-thread_id this_thread_id() noexcept {
-    return own_handle != nullptr ? reinterpret_cast<thread_id>(own_handle) : thread_id{GetCurrentThreadId()};
-}
+thread_id this_thread_id() noexcept { return pthread_self(); }
 
 int current_tid() noexcept { return static_cast<int>(GetCurrentThreadId()); }
 
