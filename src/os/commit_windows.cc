@@ -15,6 +15,17 @@ namespace weft::detail::os {
 
 thread_local constinit uintptr_t grown_to = 0;
 
+namespace {
+
+// Of a call on reserved pages of this process, which only a lack of memory can refuse. Wine says
+// "access denied" if Linux permits the process no more mappings (vm.max_map_count).
+int memory_error() noexcept {
+    const int error = last_error_number();
+    return error == EACCES ? ENOMEM : error;
+}
+
+}  // namespace
+
 void* map_reserved(std::size_t size) noexcept {
     if (const int error = injected_failure(failure::map); error != 0) {
         errno = error;
@@ -33,7 +44,7 @@ int commit_pages(void* address, std::size_t size) noexcept {
     // Pages that are committed already may be guard pages.
     if (VirtualAlloc(address, size, MEM_COMMIT, PAGE_READWRITE) == nullptr ||
         VirtualProtect(address, size, PAGE_READWRITE, &before) == 0) {
-        error = last_error_number();
+        error = memory_error();
     }
     SetLastError(kept_error);
     return error;
@@ -44,7 +55,7 @@ int commit_stack(void* address, std::size_t size) noexcept {
     const int error = commit_pages(guard - (stack_headroom - headroom_page), size + stack_headroom);
     if (error != 0) return error;
     DWORD before = 0;
-    if (VirtualProtect(guard, headroom_page, PAGE_READWRITE | PAGE_GUARD, &before) == 0) return last_error_number();
+    if (VirtualProtect(guard, headroom_page, PAGE_READWRITE | PAGE_GUARD, &before) == 0) return memory_error();
     grown_to = reinterpret_cast<uintptr_t>(address);
     return 0;
 }

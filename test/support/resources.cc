@@ -89,6 +89,8 @@ std::size_t heap_in_use_kib() { return 0; }
 
 bool untouched_pages_are_free() { return pages_were_free; }
 
+bool runs_in_wine() { return false; }
+
 WEFT_TEST_OPAQUE int os_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 
 }  // namespace weft::test

@@ -26,6 +26,10 @@ void give_heap_back();  // no effect without glibc
 // (qemu-user 7: 24 bytes), so its process grows with what it maps.
 [[nodiscard]] bool untouched_pages_are_free();
 
+// Whether wine runs this program. Then Linux bounds the number of mappings (vm.max_map_count), and
+// each range of pages with the same protection is one.
+[[nodiscard]] bool runs_in_wine();
+
 // The calling OS thread, from the kernel each time.
 [[nodiscard]] int os_thread_id() noexcept;
 

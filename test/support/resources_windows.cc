@@ -45,6 +45,8 @@ std::size_t heap_in_use_kib() { return 0; }
 
 bool untouched_pages_are_free() { return false; }
 
+bool runs_in_wine() { return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version") != nullptr; }
+
 int os_thread_id() noexcept { return static_cast<int>(GetCurrentThreadId()); }
 
 }  // namespace weft::test
