@@ -1,5 +1,12 @@
 // errors_windows.cc: see windows_errors.h.
+//
+// The C library msvcrt has no texts for the errors of networks, and messages of std::error_code come
+// from its strerror(). So programs with weft get the one below, which knows more errors.
+//
+// Rejected: A category of our own: its codes would differ from those that std::make_error_code
+// makes of the same std::errc.
 #include <cerrno>
+#include <cstdlib>
 
 #include "os/windows_errors.h"
 
@@ -44,6 +51,8 @@ constexpr meaning meanings[] = {
     {ERROR_PRIVILEGE_NOT_HELD, EPERM},
     {ERROR_NETNAME_DELETED, ECONNRESET},
     {ERROR_CONNECTION_REFUSED, ECONNREFUSED},
+    {ERROR_BAD_EXE_FORMAT, ENOEXEC},
+    {ERROR_EXE_MACHINE_TYPE_MISMATCH, ENOEXEC},
     {WSAEINTR, EINTR},
     {WSAEBADF, EBADF},
     {WSAEACCES, EACCES},
@@ -93,3 +102,73 @@ int error_number(DWORD error) noexcept {
 }
 
 }  // namespace weft::detail::os
+
+// ---- Texts.
+
+namespace weft::detail::os {
+
+namespace {
+
+struct description {
+    int number;
+    const char* text;
+};
+
+// As glibc describes them.
+constexpr description descriptions[] = {
+    {EADDRINUSE, "Address already in use"},
+    {EADDRNOTAVAIL, "Cannot assign requested address"},
+    {EAFNOSUPPORT, "Address family not supported by protocol"},
+    {EALREADY, "Operation already in progress"},
+    {EBADMSG, "Bad message"},
+    {ECANCELED, "Operation canceled"},
+    {ECONNABORTED, "Software caused connection abort"},
+    {ECONNREFUSED, "Connection refused"},
+    {ECONNRESET, "Connection reset by peer"},
+    {EDESTADDRREQ, "Destination address required"},
+    {EHOSTUNREACH, "No route to host"},
+    {EIDRM, "Identifier removed"},
+    {EINPROGRESS, "Operation now in progress"},
+    {EISCONN, "Transport endpoint is already connected"},
+    {ELOOP, "Too many levels of symbolic links"},
+    {EMSGSIZE, "Message too long"},
+    {ENETDOWN, "Network is down"},
+    {ENETRESET, "Network dropped connection on reset"},
+    {ENETUNREACH, "Network is unreachable"},
+    {ENOBUFS, "No buffer space available"},
+    {ENODATA, "No data available"},
+    {ENOLINK, "Link has been severed"},
+    {ENOMSG, "No message of desired type"},
+    {ENOPROTOOPT, "Protocol not available"},
+    {ENOSR, "Out of streams resources"},
+    {ENOSTR, "Device not a stream"},
+    {ENOTCONN, "Transport endpoint is not connected"},
+    {ENOTRECOVERABLE, "State not recoverable"},
+    {ENOTSOCK, "Socket operation on non-socket"},
+    {ENOTSUP, "Operation not supported"},
+    {EOPNOTSUPP, "Operation not supported"},
+    {EOVERFLOW, "Value too large for defined data type"},
+    {EOWNERDEAD, "Owner died"},
+    {EPROTO, "Protocol error"},
+    {EPROTONOSUPPORT, "Protocol not supported"},
+    {EPROTOTYPE, "Protocol wrong type for socket"},
+    {ETIME, "Timer expired"},
+    {ETIMEDOUT, "Connection timed out"},
+    {ETXTBSY, "Text file busy"},
+    {EWOULDBLOCK, "Resource temporarily unavailable"},
+};
+
+const char* text_of(int number) noexcept {
+    if (number >= 0 && number < _sys_nerr) return _sys_errlist[number];
+    for (const description& d : descriptions) {
+        if (d.number == number) return d.text;
+    }
+    return "Unknown error";
+}
+
+}  // namespace
+
+}  // namespace weft::detail::os
+
+// Any thread. The text is constant.
+extern "C" char* strerror(int number) { return const_cast<char*>(weft::detail::os::text_of(number)); }
