@@ -57,6 +57,12 @@ const char* advice(const std::error_code& ec) noexcept {
     return "";
 }
 
+const char* why_not_killed(const std::error_code& ec, const char* otherwise) noexcept {
+    if (ec == std::errc::operation_not_supported)
+        return " (this system has only SIGINT, SIGTERM and 9, the number of SIGKILL)";
+    return otherwise;
+}
+
 std::string started_what(const std::vector<std::string>& command) {
     return "weft: start " + (command.empty() ? std::string("a program") : '"' + command[0] + '"');
 }
@@ -254,7 +260,9 @@ bool process::kill(int signal) {
     if (ec == std::errc::invalid_argument)
         throw std::system_error(ec, "weft: kill a process with signal " + std::to_string(signal) +
                                         " (signals are numbered from 1 to 64: SIGTERM, SIGKILL …)");
-    if (ec) throw std::system_error(ec, "weft: kill a process (it now runs as another user)");
+    if (ec)
+        throw std::system_error(
+            ec, std::string("weft: kill a process") + why_not_killed(ec, " (it now runs as another user)"));
     return sent;
 }
 
@@ -277,7 +285,9 @@ bool process::kill_group(int signal) {
         throw std::system_error(ec, "weft: kill the group of a process with signal " + std::to_string(signal) +
                                         " (start it with process_options::group = process_group::own; signals are "
                                         "numbered from 1 to 64)");
-    if (ec) throw std::system_error(ec, "weft: kill the group of a process (its processes belong to another user)");
+    if (ec)
+        throw std::system_error(ec, std::string("weft: kill the group of a process") +
+                                        why_not_killed(ec, " (its processes belong to another user)"));
     return sent;
 }
 
