@@ -1,8 +1,5 @@
 // debug_test.cc: dumps and statistics report the actual state.
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -28,24 +25,6 @@ using namespace std::chrono_literals;
 using Debug = procs_test;
 WEFT_SWEEP(Debug);
 
-// Returns what write(fd) writes.
-template <typename Write>
-std::string captured(Write&& write) {
-    FILE* const file = std::tmpfile();
-    write(fileno(file));
-    std::string text(static_cast<std::size_t>(lseek(fileno(file), 0, SEEK_END)), '\0');
-    const ssize_t got = pread(fileno(file), text.data(), text.size(), 0);
-    std::fclose(file);
-    text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-    return text;
-}
-
-std::size_t occurrences(std::string_view text, std::string_view word) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) ++n;
-    return n;
-}
-
 TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {
     const chan<int> empty;
     const chan<int> full(1);
@@ -64,7 +43,7 @@ TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {
         rt().go({.name = "q-joiner"}, [&] { work.wait(); });
         rt().go({.name = "q-sleeper"}, [&] { sleep_for(30ms); });
     });
-    const std::string dump = captured([&](int fd) { rt().dump(fd); });
+    const std::string dump = written_by([&](int fd) { rt().dump(fd); });
     for (const auto& [name, reason] : {
              std::pair("q-receiver", "receive"),
              std::pair("q-sender", "send"),
@@ -90,7 +69,7 @@ TEST_P(Debug, TheDumpShowsWhereAGreenThreadWasStarted) {
         rt().go({.name = "native"}, [&] { c.recv(); });
     });
     const std::string place = "debug_test.cc:" + std::to_string(line);
-    const std::string dump = captured([&](int fd) { rt().dump(fd); });
+    const std::string dump = written_by([&](int fd) { rt().dump(fd); });
     EXPECT_NE(section_of(dump, "native").find(place), std::string::npos) << dump;
     c.send(1);
     rt().drain();
@@ -102,17 +81,17 @@ TEST_P(Debug, TheDumpListsAsManyGreenThreadsAsAreLive) {
     park_off_thread(n, [&] {
         for (int i = 0; i < n; ++i) rt().go({.name = "one-of-many"}, [&] { c.recv(); });
     });
-    const std::string dump = captured([&](int fd) { rt().dump(fd, {.grouped = false}); });
+    const std::string dump = written_by([&](int fd) { rt().dump(fd, {.grouped = false}); });
     EXPECT_EQ(rt().stats().live, uint64_t{n});
     EXPECT_EQ(occurrences(dump, "one-of-many"), std::size_t{n}) << dump;
-    const std::string grouped = captured([&](int fd) { rt().dump(fd); });
+    const std::string grouped = written_by([&](int fd) { rt().dump(fd); });
     EXPECT_EQ(occurrences(grouped, "50 green threads \"one-of-many\" [chan receive"), 1U) << grouped;
     c.close();
     rt().drain();
 }
 
 TEST_P(Debug, AGreenThreadCanDumpItsOwnRuntime) {
-    const std::string dump = captured([&](int fd) {
+    const std::string dump = written_by([&](int fd) {
         rt().run([fd] {
             const chan<int> c;
             go({.name = "beside"}, [c] { c.recv(); });
@@ -147,7 +126,7 @@ TEST_P(Debug, DumpsUnderLoadAreSafe) {
     const int dumps = scaled(8);
     for (int i = 0; i < dumps; ++i) {
         const std::string dump =
-            captured([&](int fd) { i % 2 == 0 ? rt().dump(fd) : rt().run([fd] { weft::dump(fd); }); });
+            written_by([&](int fd) { i % 2 == 0 ? rt().dump(fd) : rt().run([fd] { weft::dump(fd); }); });
         EXPECT_FALSE(dump.empty());
     }
     const long then = messages;

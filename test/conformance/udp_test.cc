@@ -1,7 +1,5 @@
 // udp_test.cc: datagrams over IPv4 and IPv6.
 
-#include <sys/socket.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,6 +12,8 @@
 #include <weft/net/udp.h>
 #include <weft/weft.h>
 
+#include "os/fd_calls.h"
+#include "os/sockets.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 
@@ -191,9 +191,9 @@ TEST_P(Udp, ASocketIsReleasedAndAdopted) {
         char text[8];
         EXPECT_EQ(server_.receive(text).from, adopted.local_endpoint());
     });
-    const int stream = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int stream = weft::detail::os::socket_make(AF_INET, SOCK_STREAM, 0);
     EXPECT_THROW(static_cast<void>(udp_socket::adopt(stream)), std::system_error);
-    ::close(stream);
+    weft::detail::os::fd_close(stream);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ public:
 
     [[nodiscard]] bool holds() const noexcept { return !gone_.load(std::memory_order_relaxed); }
 
-    // Becomes readable once released; holds one byte per let_go.
-    [[nodiscard]] int fd() const noexcept { return pipe_[0]; }
+    // Blocks the OS thread in a call of the system (poll, on Windows a read) until let_go.
+    void await() const;
 
 private:
     std::atomic<bool> gone_{false};

@@ -1,5 +1,6 @@
 // leash.cc: see bystanders.h.
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,6 +17,11 @@ leash::~leash() {
     let_go();
     ::close(pipe_[0]);
     ::close(pipe_[1]);
+}
+
+void leash::await() const {
+    pollfd until{.fd = pipe_[0], .events = POLLIN, .revents = 0};
+    if (::poll(&until, 1, -1) != 1) std::abort();
 }
 
 void leash::let_go() {

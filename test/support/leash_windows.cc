@@ -23,6 +23,16 @@ leash::~leash() {
     CloseHandle(os::to_handle(pipe_[1]));
 }
 
+// For others that wait, the byte is put back.
+void leash::await() const {
+    char byte = 0;
+    DWORD moved = 0;
+    if (ReadFile(os::to_handle(pipe_[0]), &byte, 1, &moved, nullptr) == 0 ||
+        WriteFile(os::to_handle(pipe_[1]), &byte, 1, &moved, nullptr) == 0) {
+        std::abort();
+    }
+}
+
 void leash::let_go() {
     gone_ = true;
     DWORD written = 0;

@@ -2,22 +2,21 @@
 // a test counts file descriptors.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <chrono>
 
 #include <weft/wait_fd.h>
+
+#include "os/fd_calls.h"
+#include "os/sockets.h"
 
 namespace weft::test {
 
 // Requires: a plain thread, as in SetUpTestSuite.
 inline void open_outside_poller() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return;
-    static_cast<void>(wait_fd_for(ends[0], fd_events::readable, std::chrono::microseconds(1)));
-    ::close(ends[0]);
-    ::close(ends[1]);
+    const int never_ready = weft::detail::os::socket_make(AF_INET, SOCK_DGRAM, 0);
+    if (never_ready < 0) return;
+    static_cast<void>(wait_fd_for(never_ready, fd_events::readable, std::chrono::microseconds(1)));
+    weft::detail::os::fd_close(never_ready);
 }
 
 }  // namespace weft::test
