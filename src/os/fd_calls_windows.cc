@@ -190,12 +190,27 @@ WEFT_OS_CALL int socket_shut(int fd, int how) noexcept {
 
 int socket_pair(int /*type*/, int (& /*fds*/)[2]) noexcept { return -EOPNOTSUPP; }
 
+namespace {
+
+// The socket has no peer. Returns whether a connection is still under way; then the poller looks
+// again. One that was made and reset has no peer, either, and SO_ERROR need not tell it.
+bool is_connecting(int fd) noexcept {
+    char any = 0;
+    if (::recv(to_socket(fd), &any, 1, MSG_PEEK) >= 0 || WSAGetLastError() != WSAENOTCONN) return false;
+    tell_would_block(fd, would_write);
+    return true;
+}
+
+}  // namespace
+
 WEFT_OS_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& size) noexcept {
     auto length = static_cast<int>(size);
     const int result =
         of_peer ? ::getpeername(to_socket(fd), name, &length) : ::getsockname(to_socket(fd), name, &length);
     size = static_cast<uint32_t>(length);
-    return result == 0 ? 0 : socket_error();
+    if (result == 0) return 0;
+    const int error = socket_error();
+    return of_peer && error == -ENOTCONN && !is_connecting(fd) ? -ECONNRESET : error;
 }
 
 // To Windows, SO_REUSEADDR on a listener permits others to take its port. A port in TIME_WAIT can
