@@ -120,37 +120,35 @@ TEST_P(NetDeadlineMoved, AnEarlierDeadlineEndsAllCurrentWaits) {
 }
 
 TEST_P(NetDeadlineMoved, AnEarlierDeadlineEndsAcceptsAndReceives) {
-    auto listener = over_tcp::listen();
-    datagrams udp((over_udp()));
-    datagrams local((over_unix_datagrams()));
-    std::atomic<int> timed_out = 0;
-    park(6, [&] {
-        for (int i = 0; i < 2; ++i) {
-            const auto count = [&](const std::error_code& ec) { timed_out += ec == errc::timed_out ? 1 : 0; };
-            rt().go([&, count] {
-                std::error_code ec;
-                static_cast<void>(listener.accept(ec));
-                count(ec);
-            });
-            rt().go([&, count] {
-                char b[1];
-                std::error_code ec;
-                static_cast<void>(udp.near.receive(b, ec));
-                count(ec);
-            });
-            rt().go([&, count] {
-                char b[1];
-                std::error_code ec;
-                static_cast<void>(local.near.receive(b, ec));
-                count(ec);
-            });
-        }
+    over_datagrams([&](auto over) {
+        auto listener = over_tcp::listen();
+        datagrams first(over);
+        datagrams second(over);
+        std::atomic<int> timed_out = 0;
+        park(6, [&] {
+            for (int i = 0; i < 2; ++i) {
+                const auto count = [&](const std::error_code& ec) { timed_out += ec == errc::timed_out ? 1 : 0; };
+                rt().go([&, count] {
+                    std::error_code ec;
+                    static_cast<void>(listener.accept(ec));
+                    count(ec);
+                });
+                for (auto* socket : {&first.near, &second.near}) {
+                    rt().go([socket, count] {
+                        char b[1];
+                        std::error_code ec;
+                        static_cast<void>(socket->receive(b, ec));
+                        count(ec);
+                    });
+                }
+            }
+        });
+        listener.set_deadline(steady::now());
+        first.near.set_deadline(steady::now() + 1ms);
+        second.near.set_deadline(steady::now() - 1h);
+        rt().drain();
+        EXPECT_EQ(timed_out, 6);
     });
-    listener.set_deadline(steady::now());
-    udp.near.set_deadline(steady::now() + 1ms);
-    local.near.set_deadline(steady::now() - 1h);
-    rt().drain();
-    EXPECT_EQ(timed_out, 6);
 }
 
 // A random deadline: passed, soon, far away, or none.
