@@ -1,7 +1,7 @@
 // errors_windows.cc: see windows_errors.h.
 //
-// The C library msvcrt has no texts for the errors of networks, and messages of std::error_code come
-// from its strerror(). So programs with weft get the one below, which knows more errors.
+// The C library msvcrt has no texts for the errors of networks, and messages of std::error_code
+// come from its strerror(). So programs with weft get the one below, which knows more errors.
 //
 // Rejected: A category of our own: its codes would differ from those that std::make_error_code
 // makes of the same std::errc.

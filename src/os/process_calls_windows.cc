@@ -9,8 +9,8 @@
 // A process group is a job: it has what the program starts, and it can be ended as a whole after
 // the program.
 //
-// The system forgets a process with its last handle, and keeps no zombies. So children that are left
-// to themselves need no waiter: children_next returns each at once.
+// The system forgets a process with its last handle, and keeps no zombies. So children that are
+// left to themselves need no waiter: children_next returns each at once.
 #include <cerrno>
 #include <csignal>
 #include <memory>

@@ -1,5 +1,5 @@
-// pump_windows.h: connects a pipe of the system, which a program gets as a standard handle, with one
-// of our pipes, which is a pair of sockets (pipe_calls_windows.cc).
+// pump_windows.h: connects a pipe of the system, which a program gets as a standard handle, with
+// one of our pipes, which is a pair of sockets (pipe_calls_windows.cc).
 //
 //      this process                                           the program
 //      pipe_reader ══ socket … socket ◀── thread ◀── pipe ◀── standard output

@@ -1,5 +1,5 @@
-// process_windows_test.cc: as process_test.cc, on Windows. The programs that it starts are this one:
-// a command says what it does in place of tests.
+// process_windows_test.cc: as process_test.cc, on Windows. The programs that it starts are this
+// one: a command says what it does in place of tests.
 #include <fcntl.h>
 #include <io.h>
 #include <stdlib.h>
