@@ -16,6 +16,7 @@
 #include "os/sockets.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
+#include "support/resources.h"
 
 namespace weft::test {
 namespace {
@@ -91,6 +92,7 @@ TEST_P(Udp, AConnectedSocketReceivesOnlyFromItsPeer) {
 }
 
 TEST_P(Udp, WithoutAListenerALaterCallReportsTheError) {
+    if (runs_in_wine()) GTEST_SKIP() << "wine 8 does not report that the port is unreachable";
     rt().run([&] {
         udp_socket one = udp_socket::connected_to(server_.local_endpoint());
         server_.close();
