@@ -51,7 +51,7 @@ public:
     void kill() { process_.end(SIGKILL); }
 
     // A server that is there, and does not answer.
-    void stop() const { process_.signal(SIGSTOP); }
+    void stop() const { process_.stop(); }
 
     void go_on() const { process_.signal(SIGCONT); }
 

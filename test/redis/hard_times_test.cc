@@ -182,8 +182,8 @@ void serve_once(net::tcp_listener& at, std::string_view pieces, bool stay) {
     net::tcp_stream s = at.accept();
     std::string in(100, ' ');
     static_cast<void>(s.read_some(net::mutable_buffer(in.data(), in.size())));
-    for (const char byte : pieces) s.write_all(std::string_view(&byte, 1));
-    std::error_code ec;
+    std::error_code ec;  // the client may close as soon as it has seen what is wrong
+    for (const char byte : pieces) s.write_all(std::string_view(&byte, 1), ec);
     if (stay) static_cast<void>(s.read_some(net::mutable_buffer(in.data(), in.size()), ec));
 }
 

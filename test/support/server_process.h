@@ -96,9 +96,18 @@ public:
         return true;
     }
 
-    // Sends a signal, for example SIGSTOP and SIGCONT.
+    // Sends a signal, for example SIGCONT.
     void signal(int number) const {
         if (pid_ > 0) ::kill(pid_, number);
+    }
+
+    // Stops it, and waits until all its threads have stopped: on a busy machine they run on for a
+    // while after the signal was sent.
+    void stop() const {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGSTOP);
+        siginfo_t seen{};
+        while (::waitid(P_PID, static_cast<id_t>(pid_), &seen, WSTOPPED) != 0 && errno == EINTR) {}
     }
 
     // Waits until it ends by itself. Returns its status as waitpid() has it.
