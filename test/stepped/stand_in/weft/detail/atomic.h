@@ -1,5 +1,5 @@
-// atomic.h: in place of include/weft/detail/atomic.h, whose other names it repeats: each operation is
-// a step.
+// atomic.h: in place of include/weft/detail/atomic.h, whose other names it repeats. Each operation
+// is a step.
 #pragma once
 
 #include <atomic>
