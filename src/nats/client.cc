@@ -38,7 +38,7 @@ void client::respond(const message& m, std::string_view data) {
 
 void client::flush() { connection_->flush(); }
 
-subscription client::subscribe(std::string_view subject, subscribe_options how) {
+subscription client::subscribe(std::string_view subject, const subscribe_options& how) {
     if (how.capacity == 0) throw std::invalid_argument("weft: nats::subscribe_options::capacity must be more than 0");
     return subscription(connection_->subscribe(std::string(subject), how.queue, how.capacity));
 }

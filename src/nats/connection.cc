@@ -87,6 +87,7 @@ options_handle made_options(const client_options& how) {
     check(natsOptions_Create(&made), "options");
     options_handle o(made);
     std::vector<const char*> servers;
+    servers.reserve(how.servers.size());
     for (const std::string& s : how.servers) servers.push_back(s.c_str());
     check(natsOptions_SetServers(made, servers.data(), static_cast<int>(servers.size())), "servers");
     if (!how.name.empty()) check(natsOptions_SetName(made, how.name.c_str()), "name");
@@ -237,9 +238,9 @@ message connection::answer_to(message m) {
     send(m);
     recv_result<message> r = to.recv_for(how_.request_time);
     if (r.status == chan_status::closed) throw std::system_error(errc::connection_lost, "weft: NATS: " + m.subject);
-    if (!r) throw std::system_error(errc::request_timed_out, "weft: NATS: " + m.subject);
-    if (status_of(*r) == 503) throw std::system_error(errc::no_responders, "weft: NATS: " + m.subject);
-    return std::move(*r);
+    if (!r.value) throw std::system_error(errc::request_timed_out, "weft: NATS: " + m.subject);
+    if (status_of(*r.value) == 503) throw std::system_error(errc::no_responders, "weft: NATS: " + m.subject);
+    return std::move(*r.value);
 }
 
 std::string connection::unique_subject() { return prefix_ + ".s" + std::to_string(++last_number_); }
@@ -257,8 +258,8 @@ std::shared_ptr<inbox> connection::subscribe(const std::string& subject,
                                                             closure.get()),
               "subscribe to " + subject);
         made->handle_ = s;
-        if (natsSubscription_SetOnCompleteCB(s, inbox::completed, closure.get()) == NATS_OK)
-            static_cast<void>(closure.release());
+        if (natsSubscription_SetOnCompleteCB(s, inbox::completed, closure.get()) == NATS_OK) [[maybe_unused]]
+            auto* const kept = closure.release();  // completed() frees it
     });
     made->on_ = shared_from_this();
     return made;

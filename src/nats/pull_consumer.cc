@@ -74,9 +74,9 @@ delivery pull_consumer::next() {
     while (ready_.empty()) {
         if (asked_ == 0) ask();
         recv_result<message> r = from_->messages().recv_until(heard_at_ + silence_max);
-        if (r) {
+        if (r.value) {
             heard_at_ = steady_clock::now();
-            take(std::move(*r));
+            take(std::move(*r.value));
         } else {
             asked_ = 0;  // the request is lost, or there is no such consumer
             check_exists();

@@ -6,8 +6,9 @@
 
 #include <weft/blocking.h>
 #include <weft/cancel.h>
+#include <weft/chan.h>
 #include <weft/error.h>
-#include <weft/future.h>
+#include <weft/go.h>
 
 #include "postgres/connection.h"
 
@@ -59,11 +60,13 @@ bool connection::stop_statement() {
     try {
         return weft::shield([&] {
             // A server that does not answer blocks only that green thread, not this one.
-            weft::future<bool> sent =
-                weft::async([r = std::move(request)] { return weft::blocking([&] { return r.send(); }); });
+            const weft::chan<bool> sent(1);
+            weft::go([r = std::move(request), sent] {
+                static_cast<void>(sent.try_send(weft::blocking([&] { return r.send(); })));
+            });
             return weft::with_timeout(cancel_time_, [&] {
                 const bool is_drained = drain();
-                return is_drained && sent.get();
+                return is_drained && sent.recv().value_or(false);
             });
         });
     } catch (const weft::timed_out&) {

@@ -56,19 +56,17 @@ std::unique_ptr<connection> pool::take_idle() {
 
 void pool::give_back(std::unique_ptr<connection> c) noexcept {
     if (!c->is_clean() && !c->is_broken()) {
-        connection* const dirty = c.get();
+        connection* const dirty = c.release();
         try {
             cleaning_.go({.name = "postgres clean up"}, [this, dirty] {
                 std::unique_ptr<connection> mine(dirty);
                 static_cast<void>(mine->clean_up());
                 keep_or_close(std::move(mine));
             });
-            static_cast<void>(c.release());
-            return;
         } catch (const std::exception&) {
-            keep_or_close(std::move(c));  // there is no stack for it: the connection is closed
-            return;
+            keep_or_close(std::unique_ptr<connection>(dirty));  // there is no stack: it is closed
         }
+        return;
     }
     keep_or_close(std::move(c));
 }

@@ -132,7 +132,7 @@ public:
 
     /// Subscribes to a subject, of which parts may be * and the last >. When it returns, the server
     /// delivers what is published from then on by this client; call flush() before others publish.
-    [[nodiscard]] subscription subscribe(std::string_view subject, subscribe_options how = {});
+    [[nodiscard]] subscription subscribe(std::string_view subject, const subscribe_options& how = {});
 
     /// What happens to the connection. The channel holds 16 events; further ones are dropped.
     [[nodiscard]] const recv_chan<connection_event>& events() const noexcept;
