@@ -134,9 +134,8 @@ bool bool_of(const reply& r) {
     return integer_of(r) != 0;
 }
 
-const reply& array_of(const reply& r) {
+void check_array(const reply& r) {
     if (!r.is_array()) throw_wrong_kind(r, "an array");
-    return r;
 }
 
 }  // namespace detail

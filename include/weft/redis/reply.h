@@ -110,7 +110,7 @@ namespace detail {
 [[nodiscard]] int64_t integer_of(const reply& r);
 [[nodiscard]] double double_of(const reply& r);
 [[nodiscard]] bool bool_of(const reply& r);
-[[nodiscard]] const reply& array_of(const reply& r);
+void check_array(const reply& r);
 
 template <std::integral T>
 struct reply_as<T> {
@@ -160,9 +160,10 @@ struct reply_as<std::pair<A, B>> {
 template <typename T>
 struct reply_as<std::vector<T>> {
     static std::vector<T> convert(const reply& r) {
+        check_array(r);
         std::vector<T> all;
         all.reserve(r.size());
-        for (const reply& element : array_of(r)) all.push_back(element.as<T>());
+        for (const reply& element : r) all.push_back(element.as<T>());
         return all;
     }
 };
@@ -170,8 +171,9 @@ struct reply_as<std::vector<T>> {
 template <typename A, typename B>
 struct reply_as<std::vector<std::pair<A, B>>> {
     static std::vector<std::pair<A, B>> convert(const reply& r) {
+        check_array(r);
         std::vector<std::pair<A, B>> all;
-        if (array_of(r).size() % 2 != 0) throw_wrong_kind(r, "an array of names and values");
+        if (r.size() % 2 != 0) throw_wrong_kind(r, "an array of names and values");
         for (std::size_t i = 0; i < r.size(); i += 2) all.emplace_back(r[i].as<A>(), r[i + 1].as<B>());
         return all;
     }
