@@ -127,10 +127,11 @@ void connection::send(const statement& s) {
     std::vector<int> sizes;
     std::vector<int> formats;
     for (const parameter& p : s.parameters()) {
-        if (p.value() && !p.is_binary() && p.value()->find('\0') != std::string::npos)
+        const std::optional<std::string>& value = p.value();
+        if (value && !p.is_binary() && value->find('\0') != std::string::npos)
             throw std::invalid_argument("weft: PostgreSQL: text of a parameter has a zero byte: use postgres::bytes");
-        values.push_back(p.value() ? p.value()->c_str() : nullptr);
-        sizes.push_back(p.value() ? static_cast<int>(p.value()->size()) : 0);
+        values.push_back(value ? value->c_str() : nullptr);
+        sizes.push_back(value ? static_cast<int>(value->size()) : 0);
         formats.push_back(p.is_binary() ? 1 : 0);
     }
     const int count = static_cast<int>(values.size());

@@ -188,6 +188,7 @@ std::size_t consumer::take(const reply& entries, bool again) {
 // Asks how often the entries that were fetched again have been delivered.
 void consumer::count_deliveries() {
     std::vector<command> questions;
+    questions.reserve(ready_.size());
     for (const entry& e : ready_) questions.push_back({"XPENDING", how_.stream, how_.group, e.id, e.id, 1});
     const std::vector<reply> answers = connection_->call_all(questions, at_.reply_time);
     for (std::size_t i = 0; i < answers.size(); ++i) {
