@@ -8,6 +8,8 @@
 
 #include <weft/postgres/result.h>
 
+#include "base/read_number.h"
+
 namespace weft::postgres {
 
 namespace {
@@ -17,8 +19,7 @@ template <typename T>
 T parsed_number(const row& r, std::size_t column, const char* wanted) {
     const std::string_view text = r.text(column);
     T value{};
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec != std::errc() || end != text.data() + text.size()) detail::throw_wrong_kind(r, column, wanted);
+    if (!weft::detail::read_number(text, value)) detail::throw_wrong_kind(r, column, wanted);
     return value;
 }
 

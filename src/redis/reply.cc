@@ -1,10 +1,11 @@
 // reply.cc: see weft/redis/reply.h.
-#include <charconv>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <weft/redis/reply.h>
+
+#include "base/read_number.h"
 
 namespace weft::redis {
 
@@ -59,8 +60,7 @@ template <typename T>
 T parsed(const reply& r, const char* wanted) {
     const std::string& text = r.text();
     T value{};
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec != std::errc() || end != text.data() + text.size()) detail::throw_wrong_kind(r, wanted);
+    if (!weft::detail::read_number(text, value)) detail::throw_wrong_kind(r, wanted);
     return value;
 }
 
