@@ -47,7 +47,7 @@ BUDGETS = [
     # asks the system for delays every 10 ms: more while the machine is busy.
     Budget("recorded", "round trip, recorded", goal=660, limit=1020),
     Budget("buffered", "buffered message (128)", goal=110, limit=96.5),
-    Budget("select", "send + select of 4", goal=300, limit=402, mallocs=0),
+    Budget("select", "send + select of 4", goal=300, limit=401, mallocs=0),
     Budget("mutex", "mutex lock + unlock", goal=12, limit=16.5, mallocs=0),
     Budget("semaphore", "semaphore acq. + release", goal=24, limit=25.6, mallocs=0),
     Budget("timer", "after_func + stop", goal=115, limit=1067, mallocs=1),

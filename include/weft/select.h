@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -37,6 +38,7 @@
 #include <weft/chan.h>
 #include <weft/detail/require.h>
 #include <weft/detail/select_case.h>
+#include <weft/detail/step.h>
 #include <weft/detail/time_point.h>
 #include <weft/error.h>
 #include <weft/event.h>
@@ -58,6 +60,8 @@ public:
     static constexpr bool calls = !std::is_same_v<F, no_function>;
 
     recv_select_case(chan_state<T>* from, F f) : from_(from), f_(std::move(f)) {}
+
+    [[nodiscard]] bool seems_ready() const noexcept { return from_ != nullptr && from_->may_recv(); }
 
     void prepare(select_request& /*r*/, select_case& c, std::size_t /*index*/) noexcept {
         chan_recv_case<T>::prepare(c, from_, value_);
@@ -82,6 +86,8 @@ public:
 
     send_select_case(chan_state<T>* to, Value value, F f)
         : to_(to), value_(static_cast<Value&&>(value)), f_(std::move(f)) {}
+
+    [[nodiscard]] bool seems_ready() const noexcept { return to_ != nullptr && to_->may_send(); }
 
     void prepare(select_request& /*r*/, select_case& c, std::size_t /*index*/) noexcept {
         chan_send_case<T>::prepare(c, to_, value_);
@@ -189,12 +195,47 @@ private:
     event_core& of_;
 };
 
+template <typename Case>
+inline constexpr bool is_otherwise = false;
+template <typename F>
+inline constexpr bool is_otherwise<otherwise_select_case<F>> = true;
+
+template <typename Case>
+concept channel_select_case = requires(const Case& c) { c.seems_ready(); };
+
+// One channel, and otherwise(): a look without the lock proves that nothing could happen then, so
+// such a select costs little more than the look. Steps of a simulation are left to select_among().
+template <typename Case, typename Otherwise>
+[[gnu::always_inline]] inline bool nothing_is_ready(const Case& c, const Otherwise& other) noexcept {
+    if constexpr (channel_select_case<Case> && is_otherwise<Otherwise>) {
+        return !simulates() && !c.seems_ready();
+    } else if constexpr (is_otherwise<Case> && channel_select_case<Otherwise>) {
+        return nothing_is_ready(other, c);
+    } else {
+        return false;
+    }
+}
+
 template <bool InOrder, typename... Cases>
 auto select_of(Cases&&... cases) {
     constexpr std::size_t n = sizeof...(Cases);
     constexpr bool calls = (std::decay_t<Cases>::calls || ... || (n == 0));
     static_assert(n == 0 || calls == (std::decay_t<Cases>::calls && ...),
                   "weft::select: either every case has a function (on_recv, on_send, on_timeout …), or none has");
+    using values = std::variant<typename std::decay_t<Cases>::value_type...>;
+    if constexpr (n == 2) {
+        if (nothing_is_ready(cases...)) {
+            constexpr std::size_t at = (std::array{is_otherwise<std::decay_t<Cases>>...})[0] ? 0 : 1;
+            auto& other = std::get<at>(std::tie(cases...));
+            const select_case unused;
+            if constexpr (calls) {
+                other.call(unused);
+                return at;
+            } else {
+                return values(std::in_place_index<at>, other.result(unused));
+            }
+        }
+    }
     std::array<select_case, n + (n == 0 ? 1 : 0)> raw;
     std::array<held_lock, n + (n == 0 ? 1 : 0)> locks;
     select_request request{.cases = raw.data(), .count = n, .locks = locks.data(), .in_order = InOrder};
@@ -207,8 +248,7 @@ auto select_of(Cases&&... cases) {
             static_cast<void>(((chosen == I ? (cases.call(raw[I]), true) : false) || ...));
             return chosen;
         } else {
-            using result = std::variant<typename std::decay_t<Cases>::value_type...>;
-            std::optional<result> r;
+            std::optional<values> r;
             static_cast<void>(
                 ((chosen == I ? (r.emplace(std::in_place_index<I>, cases.result(raw[I])), true) : false) || ...));
             return std::move(*r);

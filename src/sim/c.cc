@@ -25,9 +25,9 @@ namespace {
 using weft::sim::options;
 
 // The values of the enumerations are the same.
-static_assert(RUN_SIM_DPOR == static_cast<int>(weft::sim::strategy::dpor));
+static_assert(RUN_SIM_DELAY_BOUNDED == static_cast<int>(weft::sim::strategy::delay_bounded));
 static_assert(RUN_SIM_RACE == static_cast<int>(weft::sim::verdict::race));
-static_assert(RUN_SIM_LOCK_ORDER == static_cast<int>(weft::sim::verdict::lock_order));
+static_assert(RUN_SIM_STARVED == static_cast<int>(weft::sim::verdict::starved));
 
 constexpr int64_t usual_lateness_ns = 10'000'000;
 
@@ -38,7 +38,7 @@ std::optional<options> read_sim_opts(const run_sim_opts_t* from) {
         if (from->size < sizeof(std::size_t)) return std::nullopt;
         std::memcpy(&o, from, from->size < sizeof(o) ? from->size : sizeof(o));
     }
-    if (o.strategy < RUN_SIM_PORTFOLIO || o.strategy > RUN_SIM_DPOR || o.budget_ns < 0) return std::nullopt;
+    if (o.strategy < RUN_SIM_PORTFOLIO || o.strategy > RUN_SIM_DELAY_BOUNDED || o.budget_ns < 0) return std::nullopt;
     options with;
     with.pick = static_cast<weft::sim::strategy>(o.strategy);
     with.seed = o.seed;
@@ -51,6 +51,7 @@ std::optional<options> read_sim_opts(const run_sim_opts_t* from) {
     if (o.trace != nullptr) with.trace = o.trace;
     with.shrink = !o.keeps_length;
     with.lock_order = !o.ignores_lock_order;
+    with.longest_wait = o.longest_wait;
     return with;
 }
 

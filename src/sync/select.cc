@@ -37,21 +37,34 @@ bool try_case(select_case& c) noexcept {
     return done;
 }
 
+// One of n cases that seemed ready, each equally likely, of which the first is given.
+[[gnu::noinline]] std::size_t one_of_ready(M* m, const select_request& r, std::size_t first, uint32_t n) noexcept {
+    uint32_t before = random_below(m, n);
+    std::size_t chosen = first;
+    for (std::size_t i = first + 1; before != 0 && i < r.count; ++i) {
+        if (!seems_ready(r.cases[i])) continue;
+        chosen = i;
+        --before;
+    }
+    return chosen;
+}
+
 // First pass. Counts in ready what seems ready.
 std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) noexcept {
     std::size_t chosen = no_case;
     for (std::size_t i = 0; i < r.count; ++i) {
-        if (!seems_ready(r.cases[i])) continue;
-        // Ready cases are equally likely, with one random number for each after the first.
-        ++ready;
-        if (ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
+        if (seems_ready(r.cases[i]) && ++ready == 1) chosen = i;
     }
     if (ready == 0) return no_case;
-    for (std::size_t k = 0; k < r.count; ++k) {
-        const std::size_t i = (chosen + k) % r.count;
-        if ((k == 0 || seems_ready(r.cases[i])) && try_case(r.cases[i])) return i;
+    if (ready != 1 && !r.in_order) chosen = one_of_ready(m, r, chosen, static_cast<uint32_t>(ready));
+    std::size_t i = chosen;
+    bool done = try_case(r.cases[i]);
+    while (!done) {
+        if (++i == r.count) i = 0;
+        if (i == chosen) return no_case;
+        done = seems_ready(r.cases[i]) && try_case(r.cases[i]);
     }
-    return no_case;
+    return i;
 }
 
 bool objects_below_two(const select_request& r) noexcept {
@@ -87,7 +100,7 @@ std::size_t try_all(M* m, select_request& r) noexcept {
         select_case& c = r.cases[i];
         if (c.object == nullptr) continue;
         c.partner = nullptr;
-        if (!c.ops->begin(c, lock_of(r, c.lock).bits)) continue;
+        if (!c.ops->begin(c, c.lock->held_bits())) continue;
         unlock_all(r);
         if (c.partner != nullptr) c.ops->finish(c);
         return i;

@@ -45,14 +45,16 @@ struct select_ops {
     bool (*confirm)(select_case& c) noexcept = nullptr;
 };
 
-// One case. Must not move while the select runs.
+// One case. Must not move while the select runs. Without an object, the rest is not looked at.
 struct select_case {
+    select_case() noexcept {}  // NOLINT: as a waiter
+
     waiter w;  // w.slot, w.ok: as for any wait
-    const select_ops* ops = nullptr;
-    void* object = nullptr;        // nullptr: never ready
-    guarded_word* lock = nullptr;  // of the object
-    wait_queue* queue = nullptr;
-    waiter* partner = nullptr;  // its wait was won by begin()
+    const select_ops* ops;
+    void* object = nullptr;  // nullptr: never ready
+    guarded_word* lock;      // of the object
+    wait_queue* queue;
+    waiter* partner;  // its wait was won by begin()
 };
 
 inline constexpr std::size_t no_case = (std::numeric_limits<std::size_t>::max)();

@@ -61,6 +61,9 @@ public:
         word_.store(bits, release);  // R1
     }
 
+    // The object's bits, as lock_bits() has returned them. Requires: the lock is held.
+    [[nodiscard]] uint32_t held_bits() const noexcept { return word_.load(relaxed) & ~guard; }  // relaxed: our own lock
+
     // In a child of fork, whose only thread is the caller: the holder may not exist there.
     void reset_after_fork(uint32_t bits = 0) noexcept { word_.store(bits, relaxed_alone); }
 

@@ -28,6 +28,7 @@ typedef enum run_sim_strategy RUN_INT_ENUM {
     RUN_SIM_UNIFORM_WALK = 4,
     RUN_SIM_EXHAUSTIVE = 5,  ///< all orders with at most two preemptions
     RUN_SIM_DPOR = 6,        ///< all orders that differ in what an operation sees
+    RUN_SIM_DELAY_BOUNDED = 7,
 } run_sim_strategy_t;
 
 /// What has been found, as weft::sim::verdict.
@@ -41,6 +42,7 @@ typedef enum run_sim_verdict RUN_INT_ENUM {
     RUN_SIM_UNCONTROLLED = 6,
     RUN_SIM_UNREPEATABLE = 7,
     RUN_SIM_LOCK_ORDER = 8,
+    RUN_SIM_STARVED = 9,
 } run_sim_verdict_t;
 
 /// A field that is zero has the usual value.
@@ -56,9 +58,10 @@ typedef struct run_sim_opts {
     const char* trace;            ///< file for a failing schedule. NULL: WEFT_SIM_TRACE
     bool keeps_length;            ///< a failing schedule is not made shorter
     bool ignores_lock_order;      ///< RUN_SIM_LOCK_ORDER is not looked for
+    uint64_t longest_wait;        ///< for a lock or channel, in steps of others. 0: any number
 } run_sim_opts_t;
 
-#define RUN_SIM_OPTS_INIT {sizeof(run_sim_opts_t), RUN_SIM_PORTFOLIO, 0, 0, 0, 0, 0, NULL, NULL, false, false}
+#define RUN_SIM_OPTS_INIT {sizeof(run_sim_opts_t), RUN_SIM_PORTFOLIO, 0, 0, 0, 0, 0, NULL, NULL, false, false, 0}
 
 /// What a simulation has found.
 typedef struct run_sim_report run_sim_report_t;
