@@ -59,6 +59,7 @@ class Row:
     serial: bool = False  # each step waits for the one before: a second P can only be in the way
     futexes: bool = False  # once, under strace: futex calls for each round of n/k
     note: str = ""
+    settings: dict = field(default_factory=dict)  # weft's environment variables
     load: Load | None = None  # a server, and a client that loads it; workload says which: echo, http
 
     @property

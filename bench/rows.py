@@ -124,6 +124,8 @@ ROWS = [
           unit="µs", procs=(1,), rounds=3, quick_rounds=1) for us in (50, 100, 500, 2000)),
     Row("sleep-50-tasks", "50 tasks sleep about 0.7 ms: CPU", "timer", "sleep_staggered", 3000, k=50, metric="cpu_percent",
         unit="%", rounds=3, quick_rounds=1),
+    Row("sleep-50-tasks-slack", "50 tasks sleep about 0.7 ms, weft with 1 ms of timer slack: CPU", "timer", "sleep_staggered",
+        3000, k=50, metric="cpu_percent", unit="%", rounds=3, quick_rounds=1, settings={"RUN_TIMER_SLACK": "1ms"}),
     # From a wake-up to running.
     Row("wake-same", "the waker parks, p50", "wake", "wake_same", 200_000, n_for={"std": 20_000}, metric="p50_ns",
         procs=(1,)),

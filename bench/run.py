@@ -165,6 +165,8 @@ def line_of_server(program, client, row, p, environment):
 def run_once(program, client, peer, row, p, n):
     """One process, or two. Returns the JSON line with how it went."""
     environment = environment_of(peer)
+    if peer == "weft":
+        environment.update(row.settings)
     busy, stolen = machine_cpu_seconds()
     ours = children_cpu_seconds()
     begin = time.monotonic()

@@ -71,6 +71,7 @@ def _targets():
     yield Target("sleep 100 µs, late by at p50 ≤ 60 µs", "sleep-100us", 60, "", metric="p50_us", procs=(1,), unit="µs")
     yield Target("the same ≤ 0.06 × Go", "sleep-100us", 0.06, "go", metric="p50_us", procs=(1,))
     yield Target("50 short sleepers, CPU ≤ 2 × Go", "sleep-50-tasks", 2.0, "go", metric="cpu_percent")
+    yield Target("the same with 1 ms of timer slack ≤ Go", "sleep-50-tasks-slack", 1.0, "go", metric="cpu_percent")
     yield Target("wake-up, the waker parks ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p50_ns", procs=(1,))
     yield Target("wake-up, the waker parks, at p99 ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p99_ns", procs=(1,))
     yield Target("wake-up, the other has just parked ≤ 0.6 × Go", "wake-spinning", 0.6, "go", metric="p50_ns", procs=(2,))

@@ -65,6 +65,11 @@ struct runtime_options {
     /// Memory of ended green threads unused for this long goes back to the system, 1 ms to 1 h. 0:
     /// RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md.
     std::chrono::nanoseconds memory_idle{0};
+
+    /// How much later sleeps and timers may end while no thread of the runtime works, at most 1 s.
+    /// Those due within this time then share one wake-up. 0: RUN_TIMER_SLACK, else as exact as the
+    /// system is. See docs/timers.md
+    std::chrono::nanoseconds timer_slack{0};
 };
 
 /// Result of runtime::shutdown().

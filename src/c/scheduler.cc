@@ -41,6 +41,7 @@ weft::runtime_options options_of(const run_scheduler_opts_t& o) {
     wanted.retake = !o.no_retake;
     wanted.preempt_signal = o.preempt_signal;
     wanted.memory_idle = nanoseconds(o.memory_idle_ns);
+    wanted.timer_slack = nanoseconds(o.timer_slack_ns);
     wanted.watchdog = std::chrono::ceil<std::chrono::milliseconds>(nanoseconds(o.watchdog_ns));
     return wanted;
 }

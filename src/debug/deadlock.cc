@@ -95,7 +95,7 @@ struct activity {
         // acquire: sees earlier effects
         const bool ends = s.stopping.load(acquire) || s.cancelling.load(acquire);  // acquire: as above
         asleep = asleep && all_idle && !ends && s.external_refs.load(acquire) == 0 &&
-                 earliest_deadline(s) == never &&  // acquire: as above
+                 earliest_alarm(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
         if (asleep && poll_desc::any()) {  // added to any runtime's poller
             s.gs.for_each([&](const G& g) { outside_can = outside_can || waits_for_outside(g); });

@@ -137,11 +137,15 @@ bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
     return false;
 }
 
-int64_t earliest_deadline(const scheduler& s) noexcept {
+int64_t with_slack(const scheduler& s, int64_t deadline_ns) noexcept {
+    return deadline_ns < never - s.timer_slack_ns ? deadline_ns + s.timer_slack_ns : deadline_ns;
+}
+
+int64_t earliest_alarm(const scheduler& s) noexcept {
     std::atomic_thread_fence(std::memory_order_acquire);  // L1: after a scan of the queues
     int64_t earliest = never;
     for (uint32_t i = 0; i < s.ps.reach(); ++i) earliest = std::min(earliest, s.ps[i].timers.next_deadline());
-    return earliest;
+    return with_slack(s, earliest);
 }
 
 P* try_release_p_locked(M* m) noexcept {
@@ -209,7 +213,7 @@ namespace {
 // Whether p's owner may have pushed something that waits.
 bool may_concern_monitor(const scheduler& s, const P& p) noexcept {
     // relaxed: if it has gone dormant with another time since, it has scanned after that
-    return p.has_work() || p.timers.next_deadline() < s.idle.monitor.until_ns.load(relaxed);
+    return p.has_work() || with_slack(s, p.timers.next_deadline()) < s.idle.monitor.until_ns.load(relaxed);
 }
 
 }  // namespace
@@ -263,7 +267,7 @@ void stop_spinning(scheduler& s, M* m) noexcept {
     held.unlock();
     if (alone) {
         WEFT_FULL_FENCE();  // F1
-        if (!anything_to_do(s, long_ago) && earliest_deadline(s) >= alarm_ns) return;
+        if (!anything_to_do(s, long_ago) && earliest_alarm(s) >= alarm_ns) return;
     }
     wake_if_wanted(s);
 }

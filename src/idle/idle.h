@@ -128,8 +128,11 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 // Takes an idle P, the one with number preferred if it is idle; nullptr without one.
 [[nodiscard]] P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept;
 
-// Returns the earliest deadline of any P's timers. Scan queues before (L1).
-[[nodiscard]] int64_t earliest_deadline(const scheduler& s) noexcept;
+// Returns when an idle M must wake for a timer with this deadline.
+[[nodiscard]] int64_t with_slack(const scheduler& s, int64_t deadline_ns) noexcept;
+
+// Returns when an idle M must wake for the timers of all Ps. Scan queues before (L1).
+[[nodiscard]] int64_t earliest_alarm(const scheduler& s) noexcept;
 
 // Whether anything is queued, or a timer is due by now_ns. Called after a fence.
 [[nodiscard]] bool anything_to_do(scheduler& s, int64_t now_ns) noexcept;

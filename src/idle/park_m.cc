@@ -65,7 +65,7 @@ parked enter_idle_locked(scheduler& s, M* m, int64_t now_ns, const sentinel_back
         .may_join = first != nullptr && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all(),
     };
     const park_plan plan = plan_park(facts);
-    int64_t until_ns = plan.alarm == park_alarm::none ? never : earliest_deadline(s);
+    int64_t until_ns = plan.alarm == park_alarm::none ? never : earliest_alarm(s);
     if (plan.alarm == park_alarm::soon) until_ns = std::min(until_ns, now_ns + backoff.period_ns);
     const bool polls = plan.place == park_place::poller;
     if (polls) idle.poller.take_locked(m);
@@ -81,7 +81,7 @@ int64_t scan_before_sleep(scheduler& s, const parked& how, int64_t now_ns) noexc
     int64_t until_ns = how.until_ns;
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + sentinel_far_ns);  // F2
     if (anything_to_do(s, now_ns)) return now_ns;
-    const int64_t earliest_ns = earliest_deadline(s);  // last: L1
+    const int64_t earliest_ns = earliest_alarm(s);  // last: L1
     return earliest_ns < how.any_ns ? std::min(until_ns, earliest_ns) : until_ns;
 }
 
@@ -114,7 +114,7 @@ void end_idle_m(scheduler& s, M* m, idle_guard& held) noexcept WEFT_NO_THREAD_SA
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.absent.unavailable;
-    const bool lacks_alarm = idle.sentinel.m == nullptr || earliest_deadline(s) < idle.sentinel.until_ns;
+    const bool lacks_alarm = idle.sentinel.m == nullptr || earliest_alarm(s) < idle.sentinel.until_ns;
     const bool lacks_one = idle.ps.count() != 0 && (lacks_alarm || lacks_poller_locked(s));
     M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
     held.unlock();
@@ -205,7 +205,7 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
 bool all_sleep_locked(const scheduler& s) noexcept {
     WEFT_DCHECK(s.idle.is_locked());
     if (s.deadlocks == deadlock_search::off || !main_is_running()) return false;
-    return s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 && earliest_deadline(s) == never;
+    return s.idle.ps.count() == s.ps.alive() && s.idle.absent.without_p == 0 && earliest_alarm(s) == never;
 }
 
 bool starts_deadlock_watch_locked(scheduler& s) noexcept {

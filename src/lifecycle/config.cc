@@ -30,6 +30,7 @@ constexpr int64_t default_thread_idle_ns = 5 * sec;
 constexpr int64_t default_memory_idle_ns = 2 * sec;
 constexpr int64_t shortest_memory_idle_ns = 1 * ms;
 constexpr int64_t longest_memory_idle_ns = 3'600 * sec;
+constexpr int64_t longest_timer_slack_ns = 1 * sec;
 constexpr uint64_t default_threads_max = 10'000;
 constexpr std::chrono::milliseconds longest_watchdog = std::chrono::hours(365 * 24);  // longer than any process runs
 
@@ -105,6 +106,14 @@ int64_t choose_memory_idle(const runtime_options& options) {
     if (ns >= shortest_memory_idle_ns && ns <= longest_memory_idle_ns) return ns;
     throw std::invalid_argument("weft: runtime_options::memory_idle is " + std::to_string(ns) +
                                 " ns; it must be from 1 ms to 1 h, or keep_memory");
+}
+
+int64_t choose_timer_slack(const runtime_options& options) {
+    const int64_t ns = options.timer_slack.count();
+    if (ns == 0) return os::env_time_ns("RUN_TIMER_SLACK", 0, longest_timer_slack_ns, 0);
+    if (ns > 0 && ns <= longest_timer_slack_ns) return ns;
+    throw std::invalid_argument("weft: runtime_options::timer_slack is " + std::to_string(ns) +
+                                " ns; it must be from 0 to 1 s");
 }
 
 // The requested time may not fit into ns.

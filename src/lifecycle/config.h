@@ -43,6 +43,8 @@ inline constexpr std::size_t default_stack_size = 256 * 1024;
 // never: unused memory is kept for ever.
 [[nodiscard]] int64_t choose_memory_idle(const runtime_options& options);
 
+[[nodiscard]] int64_t choose_timer_slack(const runtime_options& options);
+
 [[nodiscard]] uint32_t choose_threads_max() noexcept;
 
 // Warns if threads_max leaves no thread for blocking calls beside `wanted` Ps.

@@ -387,6 +387,7 @@ void check_runtime_options(const runtime_options& options) {
     static_cast<void>(choose_signal(options));
     static_cast<void>(choose_slice(options));
     static_cast<void>(choose_memory_idle(options));
+    static_cast<void>(choose_timer_slack(options));
 }
 
 scheduler* make_scheduler(const runtime_options& options) {
@@ -395,6 +396,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     const int interrupt_signal = choose_signal(options);
     const int64_t slice_ns = choose_slice(options);
     const int64_t memory_idle_ns = choose_memory_idle(options);
+    const int64_t timer_slack_ns = choose_timer_slack(options);
     install_fatal_report();
     install_fork_handler();
     // Static objects made before this point are destroyed after the handler runs.
@@ -428,6 +430,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->threads_max = threads_max;
     s->thread_idle_ns = choose_thread_idle();
     s->memory_idle_ns = memory_idle_ns;
+    s->timer_slack_ns = timer_slack_ns;
     s->call_permits = std::make_unique<call_permits>(call_permits_for(*s, procs));
     s->threads_scarce.store(are_scarce(*s, 0), relaxed_alone);
     if (const int error = s->stacks.reserve(0)) {

@@ -42,6 +42,7 @@ protected:
         uint32_t threads_max;
         int64_t slice_ns;
         int64_t thread_idle_ns;
+        int64_t timer_slack_ns;
     };
 
     settings seen(const runtime_options& options = {}) {
@@ -50,8 +51,8 @@ protected:
             runtime rt(options);
             s = rt.run([] {
                 const scheduler& home = *current_m()->home;
-                return settings{home.ps.in_use(), home.stacks.usable_size(0), home.threads_max, home.slice_ns,
-                                home.thread_idle_ns};
+                return settings{home.ps.in_use(), home.stacks.usable_size(0), home.threads_max,
+                                home.slice_ns,    home.thread_idle_ns,        home.timer_slack_ns};
             });
             EXPECT_EQ(rt.procs(), s.procs);
         });
@@ -68,6 +69,7 @@ private:
     test::environment_variable slice_{"RUN_SLICE", nullptr};
     test::environment_variable preempt_signal_{"RUN_PREEMPT_SIGNAL", nullptr};
     test::environment_variable thread_idle_{"RUN_THREAD_IDLE", nullptr};
+    test::environment_variable timer_slack_{"RUN_TIMER_SLACK", nullptr};
 };
 
 TEST_F(Environment, UnsetVariablesGiveTheDefaults) {
@@ -109,6 +111,14 @@ TEST_F(Environment, TimesMayBeShort) {
     EXPECT_EQ(
         said_,
         "weft: RUN_SLICE=\"1us\" is not a time from 10us to 10s, in ms or with a unit (ns, us, ms, s); using 10ms\n");
+}
+
+TEST_F(Environment, TimersMayShareWakeUps) {
+    EXPECT_EQ(seen().timer_slack_ns, 0);
+    EXPECT_EQ(seen({.timer_slack = std::chrono::microseconds(3)}).timer_slack_ns, 3'000);
+    test::change_environment("RUN_TIMER_SLACK", "500us");
+    EXPECT_EQ(seen().timer_slack_ns, 500'000);
+    EXPECT_EQ(seen({.timer_slack = std::chrono::microseconds(3)}).timer_slack_ns, 3'000) << "options have precedence";
 }
 
 TEST_F(Environment, AnUnusablePreemptSignalGivesTheDefault) {
@@ -220,6 +230,8 @@ TEST(RuntimeOptions, ValuesOutOfRangeThrow) {
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 64 * mib + 1}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .memory_idle = std::chrono::microseconds(999)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .memory_idle = std::chrono::hours(2)}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .timer_slack = std::chrono::nanoseconds(-1)}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .timer_slack = std::chrono::milliseconds(1001)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::microseconds(9)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::seconds(11)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::nanoseconds(-1)}), std::invalid_argument);

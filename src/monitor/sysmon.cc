@@ -34,7 +34,7 @@ void call_monitor(scheduler& s) noexcept {
         if (!idle.monitor.dormant || !no_m_scans(idle)) return;
         // Work waits for a P, or will before it wakes; or events may. In this order: L1 of idle.h.
         const bool queued = anything_to_do(s, long_ago);
-        const bool due = earliest_deadline(s) < idle.monitor.until_ns.load(relaxed_locked);
+        const bool due = earliest_alarm(s) < idle.monitor.until_ns.load(relaxed_locked);
         idle.monitor.polls = s.io.in_use() && !queued;
         if (!queued && !due && !idle.monitor.polls) return;
         idle.monitor.dormant = false;
@@ -181,7 +181,7 @@ bool monitor::plan_dormant_sleep(dormant_sleep& plan, int64_t now_ns) noexcept {
         some_p_runs = idle.ps.count() < s.ps.alive();
         // With a P idle, timers are the sentinel's duty; and the M that makes the last one busy
         // calls.
-        if (no_m_scans(idle)) plan.until_ns = earliest_deadline(s);
+        if (no_m_scans(idle)) plan.until_ns = earliest_alarm(s);
         idle.monitor.dormant = true;                          // F1
         idle.monitor.until_ns.store(plan.until_ns, relaxed);  // relaxed: F2, F3
     }
@@ -192,7 +192,7 @@ bool monitor::plan_dormant_sleep(dormant_sleep& plan, int64_t now_ns) noexcept {
     if (no_m_scans(idle)) {  // F3
         const bool queued = anything_to_do(s, now_ns);
         plan.polls = s.io.in_use() && !queued;
-        plan.until_ns = queued || plan.polls ? now_ns : std::min(plan.until_ns, earliest_deadline(s));
+        plan.until_ns = queued || plan.polls ? now_ns : std::min(plan.until_ns, earliest_alarm(s));
     }
     plan.other_ns = std::min({trim_at_ns_, s.watch.due_ns(), deadlock_.next_ns()});
     return true;
@@ -266,7 +266,7 @@ void monitor::scan(int64_t now_ns) noexcept {
 void monitor::poll_for_others(int64_t now_ns) noexcept {
     const bool needed = no_m_scans(home_->idle);
     pace_.poll(needed);
-    if (needed) pace_.within(std::max(earliest_deadline(*home_) - now_ns, int64_t{0}));
+    if (needed) pace_.within(std::max(earliest_alarm(*home_) - now_ns, int64_t{0}));
 }
 
 void monitor::watch_memory() noexcept {

@@ -57,6 +57,7 @@ struct scheduler {
     int64_t slice_ns = 0;
     int64_t thread_idle_ns = 5'000'000'000;  // a surplus M ends after it
     int64_t memory_idle_ns = never;          // trim.h
+    int64_t timer_slack_ns = 0;
     atomic<uint32_t> cpus{1};                // written by the monitor
     atomic<bool> follows_cpus{false};        // see procs_by
     bool retakes = true;

@@ -57,6 +57,9 @@ typedef struct run_scheduler_opts {
     /// Memory of ended green threads that was unused for this long returns to the system; 1 ms to 1
     /// h. 0: RUN_MEMORY_IDLE, else 2 s; or RUN_KEEP_MEMORY.
     int64_t memory_idle_ns;
+    /// Sleeps and timers may end so much later while no thread works, and share wake-ups; 0 to 1 s.
+    /// 0: RUN_TIMER_SLACK, else as exact as the system is.
+    int64_t timer_slack_ns;
 } run_scheduler_opts_t;
 
 // For preempt_signal: no interruption.
@@ -66,7 +69,7 @@ typedef struct run_scheduler_opts {
 #define RUN_KEEP_MEMORY (-1)
 
 #define RUN_SCHEDULER_OPTS_INIT \
-    {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0, 0}
+    {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0, 0, 0}
 
 /// Turns the calling plain thread into the main green thread of a new scheduler. RUN_BUSY if this
 /// function or weft::main has already made one; RUN_INVALID from a green thread; RUN_EXHAUSTED.
