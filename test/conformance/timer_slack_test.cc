@@ -43,7 +43,7 @@ TEST(TimerSlack, SleepsWithinItEndTogether) {
     for (int i = 0; i < rounds; ++i) {
         const std::vector<nanoseconds> late = lateness_of_ten(rt);
         EXPECT_GE(*std::min_element(late.begin(), late.end()), 0ns);
-        // The first one ends when its slack does. The last one was due 90 ms later, and ends with it.
+        // The first one ends when its slack does; the last one, due 90 ms later, with it.
         if (late.front() > 450ms && late.front() - late.back() > 80ms) ++shared;
     }
     EXPECT_GT(shared, 0) << "the sleeps did not wait for each other";
