@@ -67,9 +67,9 @@ template <typename F>
 [[nodiscard]] void* timer_function(timer_state& t) noexcept;
 void timer_abandon(timer_state* t) noexcept;
 
-// Starts or restarts it: due in delay_ns, then every period_ns unless that is 0. Reserves what
-// firing needs. Returns whether it was running, or its tick had not been received. Throws
-// resource_exhausted or std::bad_alloc; the timer is then unchanged.
+// Starts or restarts it: due in delay_ns, then every period_ns unless that is 0. Returns whether
+// it was running, or its tick had not been received. In a plain thread it may start the default
+// runtime, and throws if that does; the timer is then unchanged.
 bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns);
 
 // Returns as timer_start.

@@ -118,7 +118,7 @@ void g_pool::fill_unit(chunk& c, uint32_t u, fifo<G>& into) noexcept {
     c.units[u].shown.store(true, release);  // R1
 }
 
-void g_pool::add_block() {
+bool g_pool::try_add_block() noexcept {
     const uint32_t wanted = std::max<uint32_t>(block_size / gs_in_unit(), 1);
     uint32_t taken[block_size];
     uint32_t n = 0;
@@ -127,7 +127,7 @@ void g_pool::add_block() {
     if (c == nullptr) {
         lock_.unlock();
         c = map_chunk();
-        if (c == nullptr) throw std::bad_alloc();
+        if (c == nullptr) return false;
         lock_.lock();
         append_locked(c);
         if (filling_ == nullptr) filling_ = c;
@@ -146,6 +146,7 @@ void g_pool::add_block() {
     for (uint32_t i = 0; i < n; ++i) c->units[taken[i]].in_hand = false;
     depot_.take_all(fresh);
     lock_.unlock();
+    return true;
 }
 
 const G* g_pool::find(const void* at) const noexcept {

@@ -29,12 +29,13 @@
 // Ordering:   R1 (a unit is shown, its Gs dead) pairs with A1 (for_each, find).
 //             R2 (a chunk joins the list) pairs with A2 (the same).
 // Locks:      lock (leaf); freezing, with no other lock held.
-// Threads:    any; add_block() where exceptions are allowed.
+// Threads:    any.
 // See:        docs/stacks.md#memory-that-goes-back
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "base/atomic.h"
 #include "base/list.h"
@@ -64,7 +65,12 @@ public:
     [[nodiscard]] bool give(fifo<G>& batch) noexcept;
 
     // Throws std::bad_alloc.
-    void add_block();
+    void add_block() {
+        if (!try_add_block()) throw std::bad_alloc();
+    }
+
+    // False: no memory.
+    [[nodiscard]] bool try_add_block() noexcept;
 
     // One step of a round, for at most `most` Gs.
     trimming trim(uint32_t most) noexcept;

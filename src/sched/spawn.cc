@@ -47,36 +47,50 @@ constexpr const char* no_stacks =
     return g;
 }
 
+struct refill {
+    fifo<G> gs;  // may be empty: other threads took them
+    uint32_t credits = P::cache_batch;
+    int error = 0;       // why there is no address space for stacks
+    bool no_gs = false;  // no memory for Gs
+
+    // Takes them, or nothing.
+    explicit refill(scheduler& s) noexcept {
+        error = s.stacks.reserve(credits);
+        if (error != 0) {
+            credits = 1;
+            error = s.stacks.reserve(credits);
+        }
+        if (error != 0) return;
+        gs = s.gs.take(P::cache_batch);
+        if (!gs.empty()) return;
+        no_gs = !s.gs.try_add_block();
+        if (no_gs) {
+            s.stacks.unreserve(credits);
+        } else {
+            gs = s.gs.take(P::cache_batch);
+        }
+    }
+
+    // In the runtime.
+    void give_to(P* p) noexcept {
+        p->credits += credits;
+        p->dead_gs.take_all(gs);
+        p->count.g_misses.add();
+    }
+};
+
 // Loses nothing if it throws.
 void refill_caches(scheduler& s) {
-    uint32_t credits = P::cache_batch;
-    int error = s.stacks.reserve(credits);
-    if (error != 0) {
-        credits = 1;
-        error = s.stacks.reserve(credits);
-    }
-    if (error != 0) throw_exhausted(error, no_stacks);
-    fifo<G> gs = s.gs.take(P::cache_batch);
-    if (gs.empty()) {
-        try {
-            s.gs.add_block();
-        } catch (...) {
-            s.stacks.unreserve(credits);
-            throw;
-        }
-        gs = s.gs.take(P::cache_batch);
-    }
+    refill got(s);
+    if (got.error != 0) throw_exhausted(got.error, no_stacks);
+    if (got.no_gs) throw std::bad_alloc();
     M* m = current_m();
     const bool has_p = enter(m);
-    if (has_p) {
-        m->p->credits += credits;
-        m->p->dead_gs.take_all(gs);
-        m->p->count.g_misses.add();
-    }
+    if (has_p) got.give_to(m->p);
     leave(m);
     if (!has_p) {
-        give_gs(s, gs);
-        s.stacks.unreserve(credits);
+        give_gs(s, got.gs);
+        s.stacks.unreserve(got.credits);
     }
 }
 
@@ -206,16 +220,10 @@ struct stack* take_large_stack(scheduler& s, int size_class) {
 
 namespace {
 
-[[gnu::always_inline]] inline void fill_in(scheduler& s,
-                                           G* g,
-                                           uint64_t id,
-                                           M* m,
-                                           const spawn_options* options,
-                                           const entry_type& entry,
-                                           source_location where) noexcept {
+[[gnu::always_inline]] inline void fill_in(
+    scheduler& s, G* g, uint64_t id, uint64_t parent, const entry_type& entry, source_location where) noexcept {
     g->id = id;
-    const G* starter = m != nullptr ? m->g : nullptr;
-    g->parent = m != nullptr ? starter->id : 0;
+    g->parent = parent;
     g->entry = &entry;
     g->where = where;
     g->home = &s;
@@ -224,11 +232,15 @@ namespace {
     const uint16_t flags = s.g_flags.load(relaxed_hint);
     if (g->special.load(relaxed) != flags) [[unlikely]]  // relaxed: ours, except frozen and watched
         start_with(g, flags);
-    if (m != nullptr && (starter->traits & trait::labelled) != 0) [[unlikely]]
-        inherit_labels(g, starter);
-    if (options != nullptr) [[unlikely]]
-        apply_options(g, *options);
     WEFT_PROBE3(spawn, g->id, g->parent, entry.run);
+}
+
+// For a G that m's G starts, or, without m, a plain thread.
+[[gnu::always_inline]] inline void fill_in_for(
+    M* m, scheduler& s, G* g, uint64_t id, const entry_type& entry, source_location where) noexcept {
+    fill_in(s, g, id, m != nullptr ? m->g->id : 0, entry, where);
+    if (m != nullptr && (m->g->traits & trait::labelled) != 0) [[unlikely]]
+        inherit_labels(g, m->g);
 }
 
 // Requires: size > 0; both sides are word-aligned and consist of whole words.
@@ -321,11 +333,29 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
             throw;
         }
     }
-    fill_in(*s, g, id, m, options, entry, where);
+    fill_in_for(m, *s, g, id, entry, where);
+    if (options != nullptr) [[unlikely]]
+        apply_options(g, *options);
     things.give_to(g);
     if (by_runtime && simulates()) [[unlikely]]
         tell_simulation(*g);
     return {g, g->closure()};
+}
+
+bool can_spawn_on_g0(M* m) noexcept {
+    P* p = m->p;
+    while (p->credits == 0 || p->dead_gs.size() == 0) {
+        refill got(*m->home);
+        if (got.error != 0 || got.no_gs) return false;
+        got.give_to(p);
+    }
+    return true;
+}
+
+G* spawn_on_g0(M* m, const entry_type& entry, source_location where, uint64_t parent) noexcept {
+    G* g = take_quickly(m);
+    fill_in(*m->home, g, next_id(*m->home, m->p), parent, entry, where);
+    return g;
 }
 
 void spawn_commit(G* g) noexcept {
@@ -362,7 +392,7 @@ void spawn_copy(const entry_type& entry, const void* closure, source_location wh
     if (!sanitized && m != nullptr) [[likely]] {
         G* g = enter(m) ? take_quickly(m) : nullptr;
         if (g != nullptr) [[likely]] {
-            fill_in(*m->home, g, next_id(*m->home, m->p), m, nullptr, entry, where);
+            fill_in_for(m, *m->home, g, next_id(*m->home, m->p), entry, where);
             copy_words(g->closure_storage, closure, entry.size);
             start_here(m, g);
             leave(m);

@@ -15,6 +15,12 @@ namespace weft::detail {
 // Allocates a stack above the default class. Throws resource_exhausted.
 [[nodiscard]] struct stack* take_large_stack(scheduler& s, int size_class);
 
+// On g0 of m, which has a P. The first makes sure that the second can take a G; false: no memory.
+// The second fills it in for a function without options, whose closure the caller constructs in
+// it. where and parent tell who wanted it.
+[[nodiscard]] bool can_spawn_on_g0(M* m) noexcept;
+[[nodiscard]] G* spawn_on_g0(M* m, const entry_type& entry, source_location where, uint64_t parent) noexcept;
+
 // As spawn_commit, but behind the Gs that are queued on the P, where idle Ps steal it at once.
 // Caller: a G.
 void spawn_commit_last(G* g) noexcept;

@@ -5,7 +5,11 @@
 #include <weft/go.h>
 
 #include "base/assert.h"
+#include "context/sanitizer.h"
+#include "per_g/labels.h"
 #include "sched/park.h"
+#include "sched/spawn.h"
+#include "sched/switch.h"
 #include "time/timer_state.h"
 
 namespace weft::detail {
@@ -18,6 +22,7 @@ using closure = timer_state*;
 constexpr entry_type call_entry = {
     [](void* where) {
         timer_state& t = **static_cast<closure*>(where);
+        tell_acquired(&t);  // what the thread that started the timer has done
         t.function->call(timer_function(t));
         t.channel().drop();
     },
@@ -28,18 +33,18 @@ constexpr entry_type call_entry = {
 
 }  // namespace
 
-timer_place prepare_call(timer_state& t) {
-    const spawning made = spawn_begin(nullptr, nullptr, call_entry, t.made_at);
-    ::new (made.closure) closure(&t);
-    tell_released(&made.g->id);  // g_main acquires it: the thread that starts g is another
-    return {made.g->home, made.g};
+timer_maker timer_maker::of_calls(const timed_function* f) noexcept {
+    const M* m = current_g_m();
+    if (f == nullptr || m == nullptr) return {};
+    return {m->g->id, labels_of(*m->g)};
 }
 
-void give_back_call(G* g) noexcept { spawn_abandon(g); }
+bool can_call(M* m) noexcept { return can_spawn_on_g0(m); }
 
 void start_call(M* m, timer_state& t, int64_t now_ns) noexcept {
-    G* g = t.starts;
-    t.starts = nullptr;
+    G* g = spawn_on_g0(m, call_entry, t.made_at, t.maker.id);
+    ::new (g->closure_storage) closure(&t);
+    if (!t.maker.labels.empty()) replace_labels(*g, t.maker.labels);
     if (t.keeps_itself) {
         t.keeps_itself = false;  // g takes over that handle
     } else {
@@ -47,6 +52,7 @@ void start_call(M* m, timer_state& t, int64_t now_ns) noexcept {
     }
     t.channel().lock.unlock();
     g->since_ns = now_ns;
+    tell_released(&g->id);  // g_main acquires it
     g->set_state(g_state::dead, g_state::runnable);
     m->p->count.spawned.add();
     push_last(m, g);

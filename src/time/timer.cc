@@ -94,45 +94,10 @@ void take_out_locked(timer_state& t) noexcept {
     q.lock.unlock();
 }
 
-// The caller gives the G back after it releases the lock. The G's runtime exists until then (I1),
-// and is pinned if the caller is not one of its Gs.
-G* release_g_locked(timer_state& t) noexcept {
-    G* g = t.starts;
-    if (g == nullptr) return nullptr;
-    t.starts = nullptr;
-    const M* m = current_g_m();
-    if (m == nullptr || m->home != g->home) g->home->pin();
-    return g;
-}
-
-// Keeps the runtime of the call's G while the caller, which is not one of its Gs, removes the
-// alarm. After the removal a stop finds nothing to wait for.
-class home_kept_locked {
-public:
-    explicit home_kept_locked(const timer_state& t) noexcept {
-        const M* m = current_g_m();
-        if (t.starts == nullptr || (m != nullptr && m->home == t.starts->home)) return;
-        home_ = t.starts->home;
-        home_->pin();
-    }
-
-    ~home_kept_locked() {
-        if (home_ != nullptr) home_->unpin();
-    }
-
-    home_kept_locked(const home_kept_locked&) = delete;
-    home_kept_locked& operator=(const home_kept_locked&) = delete;
-
-private:
-    scheduler* home_ = nullptr;
-};
-
 // A pending tick stays.
-G* disarm_locked(timer_state& t) noexcept {
-    const home_kept_locked until_released(t);
+void disarm_locked(timer_state& t) noexcept {
     t.armed = false;
     take_out_locked(t);
-    return t.placed ? nullptr : release_g_locked(t);
 }
 
 // ---- Firing, on g0 of m.
@@ -164,17 +129,20 @@ void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept WE
 void give_up_call(timer_state& t) noexcept WEFT_RELEASE(t.channel().lock) {
     const bool kept_itself = t.keeps_itself;
     t.keeps_itself = false;
-    G* g = release_g_locked(t);
     t.channel().lock.unlock();
-    if (g != nullptr) give_back_call(g);
     if (kept_itself) t.channel().drop();
 }
+
+// When to try again to call a function without memory for its G.
+constexpr int64_t without_memory_ns = 1'000'000;
 
 // m is nullptr if the runtime has stopped. No lock is held.
 void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     timer_state& t = timer_state::of(alarm);
+    const bool has_g = t.function == nullptr || m == nullptr || can_call(m);
     t.channel().lock.lock();
     t.placed = false;
+    if (!has_g && t.due_ns <= now_ns) t.due_ns = saturated_sum(now_ns, without_memory_ns);  // I2
     const arrival why = t.arrived(m != nullptr, now_ns);
     if (why == arrival::orphaned) {
         t.channel().lock.unlock();
@@ -222,18 +190,10 @@ bool may_free(timer_state& t) noexcept {
 
 // No handle is left, or only the caller's. Requires the lock and releases it.
 void finish_locked(timer_state& t) noexcept WEFT_RELEASE(t.channel().lock) {
-    chan_core& core = t.channel();
-    G* g = nullptr;
-    t.armed = false;
-    {
-        const home_kept_locked until_released(t);
-        take_out_locked(t);
-        g = release_g_locked(t);
-    }
-    const bool waited_on = !core.receivers.empty();
+    disarm_locked(t);
+    const bool waited_on = !t.channel().receivers.empty();
     const bool on_its_way = t.placed;
     t.channel().lock.unlock();
-    if (g != nullptr) give_back_call(g);
     if (waited_on) [[unlikely]] {
         chan_destroyed_while_waited_on();
         return;
@@ -257,15 +217,10 @@ timer_queue& queue_for_outside(scheduler& s, const timer_state& t) noexcept {
     return s.ps[static_cast<uint32_t>(spread % s.ps.in_use())].timers;
 }
 
-// Does what may fail, without the lock. home is pinned if the caller is a plain thread.
-timer_place prepare(timer_state& t, M* m) {
-    if (t.function != nullptr) return prepare_call(t);
-    return {m != nullptr ? m->home : &pin_default_scheduler(), nullptr};
-}
-
 }  // namespace
 
-timer_state::timer_state(const timed_function* f, source_location from) noexcept : function(f), made_at(from) {
+timer_state::timer_state(const timed_function* f, source_location from) noexcept
+    : function(f), made_at(from), maker(timer_maker::of_calls(f)) {
     alarm.fire = &fire;
     channel_state::create_at(channel_block, buffered)->last_drop = &finish;
 }
@@ -285,12 +240,11 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     M* m = current_g_m();
     timer_state::channel_state& c = t.channel();
     const int64_t now_ns = clock_ns();
-    timer_place prepared;
-    if (m != nullptr && t.function == nullptr) prepared = prepare(t, m);
+    scheduler* wanted = m != nullptr ? m->home : nullptr;
     c.lock.lock();
-    while (!t.placed && prepared.home == nullptr) {
+    while (!t.placed && wanted == nullptr) {
         c.lock.unlock();
-        prepared = prepare(t, m);
+        wanted = &pin_default_scheduler();  // may start it, and throw
         c.lock.lock();
     }
     const bool ticked = c.clear_locked() != 0;
@@ -301,8 +255,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
 
     // A placed timer stays with its runtime.
     const bool as_before = t.placed;
-    scheduler* home = as_before ? static_cast<scheduler*>(t.where) : prepared.home;
-    if (!as_before) t.starts = std::exchange(prepared.g, nullptr);
+    scheduler* home = as_before ? static_cast<scheduler*>(t.where) : wanted;
     const bool inside = m != nullptr && m->home == home;
     timer_queue* q = nullptr;
     const bool has_p = inside && enter(m);
@@ -316,8 +269,8 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
         q = as_before ? t.alarm.home.load(relaxed) : &queue_for_outside(*home, t);
     }
     const bool earlier = place_locked(t, *q, home, now_ns);
-    G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
-    if (has_p) tell_released(&c.lock);                       // TSan ignores the unlock
+    if (has_p) tell_released(&c.lock);             // TSan ignores the unlock
+    if (t.function != nullptr) tell_released(&t);  // the call acquires it
     c.lock.unlock();
     if (has_p) {
         if (earlier) after_push(*home, home->idle);  // otherwise the sleeping M knows an earlier deadline
@@ -326,14 +279,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
         if (earlier) wake_for_outside(*home, procs_max);
         home->unpin();
     }
-    if (unneeded != nullptr) give_back_call(unneeded);
-    if (!as_before) return prevented;
-    // Another thread has placed it meanwhile.
-    if (prepared.g != nullptr) {
-        give_back_call(prepared.g);
-    } else if (m == nullptr && prepared.home != nullptr) {
-        prepared.home->unpin();
-    }
+    if (as_before && m == nullptr && wanted != nullptr) wanted->unpin();  // another thread has placed it meanwhile
     return prevented;
 }
 
@@ -342,9 +288,8 @@ bool timer_stop(timer_state& t) noexcept {
     c.lock.lock();
     const bool ticked = c.clear_locked() != 0;
     const bool prevented = t.armed || ticked;
-    G* g = disarm_locked(t);
+    disarm_locked(t);
     c.lock.unlock();
-    if (g != nullptr) give_back_call(g);
     return prevented;
 }
 
@@ -356,9 +301,8 @@ void timer_drop(timer_state* t) noexcept {
         finish_locked(*t);
         return;
     }
-    G* g = disarm_locked(*t);
+    disarm_locked(*t);
     t->channel().lock.unlock();
-    if (g != nullptr) give_back_call(g);
     t->channel().drop();
 }
 

@@ -14,10 +14,10 @@
 //      placed  the alarm is in a queue, or on its way, and alarm.home may be used
 //      (armed and not placed: the time never comes)
 //
-// Invariants: I1. placed implies that alarm.home, where and starts are those of one runtime, which
-//                 exists while the lock is held.
-//             I2. A timer with a function has starts, an unstarted G, exactly while it is placed.
-//                 So firing cannot fail.
+// Invariants: I1. placed implies that alarm.home and where are those of one runtime, which exists
+//                 while the lock is held.
+//             I2. A call takes its G when it fires. Without memory for it, the alarm is placed again
+//                 for a moment later, and the timer stays armed.
 //             I3. Dropping the last handle frees the block; if the alarm is on its way then, fire()
 //                 does.
 // Locks:      the channel's, then that of a timer queue.
@@ -31,6 +31,7 @@
 
 #include <weft/detail/chan_state.h>
 #include <weft/detail/source_location.h>
+#include <weft/labels.h>
 #include <weft/timer.h>
 
 #include "sched/timer_queue.h"
@@ -38,7 +39,6 @@
 namespace weft::detail {
 
 struct scheduler;
-struct G;
 
 // How an alarm enters fire().
 enum class arrival : uint8_t {
@@ -46,6 +46,15 @@ enum class arrival : uint8_t {
     early,     // put off, or reset on its way
     stopped,   // on its way, or with its runtime
     orphaned,  // no handle is left
+};
+
+// The thread that made a timer, for the green threads of its calls.
+struct timer_maker {
+    uint64_t id = 0;  // 0: a plain thread
+    label_set labels;
+
+    // The caller, if f will be called.
+    [[nodiscard]] static timer_maker of_calls(const timed_function* f) noexcept;
 };
 
 struct timer_state {
@@ -67,11 +76,11 @@ struct timer_state {
     guarded<int64_t> alarm_ns = never;   // while placed; not later than due_ns, unless it is on its way
     guarded<int64_t> period_ns = 0;      // 0: once
     guarded<scheduler*> where = nullptr;
-    guarded<G*> starts = nullptr;
 
-    // Immutable.
+    // Immutable. The last two are for the green thread of a call.
     const timed_function* const function;
     const source_location made_at;
+    const timer_maker maker;
 
     alignas(channel_state) std::byte channel_block[channel_state::block_size(buffered)];
 
@@ -103,21 +112,12 @@ struct timer_state {
 
 static_assert(offsetof(timer_state, alarm) == 0);
 
-// The destination of an alarm. g calls the function, if any.
-struct timer_place {
-    scheduler* home = nullptr;
-    G* g = nullptr;
-};
+// ---- Timers with a function: after_func.cc. On g0 of m.
 
-// ---- Timers with a function: after_func.cc.
+// Whether there is a G for a call.
+[[nodiscard]] bool can_call(M* m) noexcept;
 
-// The G is of the caller's runtime or of the default one, which is then pinned. Throws.
-[[nodiscard]] timer_place prepare_call(timer_state& t);
-
-// The runtime of g must be pinned if the caller is not a G of it.
-void give_back_call(G* g) noexcept;
-
-// Requires the lock and releases it.
+// Requires can_call() and the lock, which it releases.
 void start_call(M* m, timer_state& t, int64_t now_ns) noexcept WEFT_RELEASE(t.channel().lock);
 
 }  // namespace weft::detail

@@ -304,9 +304,8 @@ TEST_P(TimerAfterFunc, AChainOfTimersProgressesBesideYielders) {
     EXPECT_GT(links, 4);
 }
 
-// Everything a call needs was reserved when the timer was set: no stack can be mapped when it
-// fires.
-TEST_P(TimerAfterFunc, FiringNeedsNoFurtherResources) {
+// Calls for which there is no memory when they fire are made as soon as there is.
+TEST_P(TimerAfterFunc, AShortageOfMemoryOnlyDelaysCalls) {
     const int n = scaled(2000);
     std::atomic<int> ran = 0;
     std::vector<timer> timers;

@@ -3,14 +3,13 @@
 // - A tick or a call happens or is prevented, and stop and reset return which.
 // - After stop and reset, no earlier tick is received.
 // - The timeout is in at most one queue.
-// - What was taken for a call is used or given back.
 // - The block is freed once, when no thread touches it any longer.
 //
 // src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and
 // src/wait/wait.cc are compiled as they are. The green thread for a call is only counted.
 //
-// mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
-// mutants: EARLIER_IS_LATER
+// mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE UNLOCKED
+// mutants: EARLIER_IS_LATER CALL_UNCHECKED
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -61,8 +60,8 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 #define leave_to_alarm() leave_to_alarm() && false
 #elif defined(MUTANT_PLACED_TWICE)
 #define is_on_its_way() is_on_its_way() && false
-#elif defined(MUTANT_CALL_KEPT)
-#define give_back_call(g) static_cast<void>(g)
+#elif defined(MUTANT_CALL_UNCHECKED)
+#define can_call(m) true
 #elif defined(MUTANT_EARLIER_IS_LATER)
 #define alarm_ns due_ns
 #elif defined(MUTANT_UNLOCKED)
@@ -77,7 +76,7 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 #undef remove_locked
 #undef leave_to_alarm
 #undef is_on_its_way
-#undef give_back_call
+#undef can_call
 #undef alarm_ns
 #undef lock
 #undef unlock
@@ -91,11 +90,10 @@ using namespace model;
 // The counts of an execution.
 struct {
     scheduler* the_default;
-    G* call;         // the green thread for a call
-    int taken;       // how often it was taken
-    int given_back;  // how often it was given back
     int called;
     int destroyed;  // the number of destroyed functions
+    bool may_lack_memory;
+    bool has_g;  // for the next call
 } books;
 
 extern const timed_function* const the_function;
@@ -106,16 +104,18 @@ namespace weft::detail {
 
 scheduler& pin_default_scheduler() { return *books.the_default; }
 
-timer_place prepare_call(timer_state& /*t*/) {
-    ++books.taken;
-    return {books.the_default, books.call};
-}
+void release_labels(label_block* /*b*/) noexcept { RL_ASSERT(false); }
 
-void give_back_call(G* /*g*/) noexcept { ++books.given_back; }
+timer_maker timer_maker::of_calls(const timed_function* /*f*/) noexcept { return {}; }
+
+bool can_call(M* /*m*/) noexcept {
+    books.has_g = !books.may_lack_memory || rl::rand(2) == 0;
+    return books.has_g;
+}
 
 // The call ends at once.
 void start_call(M* /*m*/, timer_state& t, int64_t /*now_ns*/) noexcept {
-    t.starts = nullptr;
+    RL_ASSERT(books.has_g);
     if (t.keeps_itself) {
         t.keeps_itself = false;
     } else {
@@ -169,7 +169,6 @@ struct suite : program<Suite, Greens, Plains> {
         books = {};
         this->home.ps.at = this->ps;
         books.the_default = &this->home;
-        books.call = &this->gs[base::greens];
         t = timer_make(f, std::source_location::current());
     }
 
@@ -188,7 +187,6 @@ struct suite : program<Suite, Greens, Plains> {
         if (t != nullptr) timer_drop(t);
         RL_ASSERT(blocks_in_use == 0);
         for (P& p : this->ps) RL_ASSERT(p.timers.size() == 0);
-        RL_ASSERT(books.taken == books.called + books.given_back);
     }
 };
 
@@ -351,10 +349,10 @@ struct drop_against_fire : suite<drop_against_fire<Detached>, 0, 3> {
     void after() { this->drop(); }
 };
 
-// With a function: stopped, or started again, while an M fires.
-template <bool Again>
-struct call_against_fire : suite<call_against_fire<Again>, 0, 2> {
-    call_against_fire() : suite<call_against_fire<Again>, 0, 2>(the_function) {}
+// With a function: stopped, or started again, while an M fires. There may be no memory for the call.
+template <bool Again, bool Lacks = false>
+struct call_against_fire : suite<call_against_fire<Again, Lacks>, 0, 2> {
+    call_against_fire() : suite<call_against_fire<Again, Lacks>, 0, 2>(the_function) { books.may_lack_memory = Lacks; }
 
     void run(unsigned me) {
         if (me == 0) {
@@ -401,10 +399,12 @@ struct call_that_never_comes : suite<call_that_never_comes, 0, 2> {
     }
 };
 
-// With a function: dropped, or detached, while an M fires.
-template <bool Detached>
-struct call_against_drop : suite<call_against_drop<Detached>, 0, 2> {
-    call_against_drop() : suite<call_against_drop<Detached>, 0, 2>(the_function) {}
+// With a function: dropped, or detached, while an M fires. There may be no memory for the call then.
+template <bool Detached, bool Lacks = false>
+struct call_against_drop : suite<call_against_drop<Detached, Lacks>, 0, 2> {
+    call_against_drop() : suite<call_against_drop<Detached, Lacks>, 0, 2>(the_function) {
+        books.may_lack_memory = Lacks;
+    }
 
     void run(unsigned me) {
         if (me == 0) {
@@ -423,7 +423,8 @@ struct call_against_drop : suite<call_against_drop<Detached>, 0, 2> {
     }
 
     void after() {
-        this->fires(1, soon);
+        books.may_lack_memory = false;
+        this->fires(1, Lacks ? hour : soon);
         RL_ASSERT(!Detached || books.called == 1);
         this->drop();
         RL_ASSERT(books.destroyed == 1);
@@ -459,22 +460,24 @@ struct runtime_stops : suite<runtime_stops<Function>, 0, 3> {
 }  // namespace
 
 int main() {
-    const bool ok = check<stop_against_fire>("stop against fire", switches(3)) &&                        //
-                    check<stop_against_fire>("stop against fire", random(300'000)) &&                    //
-                    check<reset_against_fire<0>>("reset to now against fire", random(300'000)) &&        //
-                    check<reset_against_fire<hour>>("reset to later against fire", random(300'000)) &&   //
-                    check<brought_forward>("brought forward against fire", switches(3)) &&               //
-                    check<put_off>("put off against fire", switches(3)) &&                               //
-                    check<timeout_against_fire>("a wait's deadline against fire", random(300'000)) &&    //
-                    check<waits_for_tick>("a wait for a tick", random(300'000)) &&                       //
-                    check<drop_against_fire<false>>("drop against fire", random(300'000)) &&             //
-                    check<drop_against_fire<true>>("the last channel against fire", random(300'000)) &&  //
-                    check<call_against_fire<false>>("a call, stop against fire", switches(4)) &&         //
-                    check<call_against_fire<true>>("a call, reset against fire", switches(4)) &&         //
-                    check<call_that_never_comes>("a call, put off for ever", switches(4)) &&             //
-                    check<call_against_drop<false>>("a call, drop against fire", switches(4)) &&         //
-                    check<call_against_drop<true>>("a call, detached", switches(4)) &&                   //
-                    check<runtime_stops<false>>("the runtime stops", random(300'000)) &&                 //
+    const bool ok = check<stop_against_fire>("stop against fire", switches(3)) &&                            //
+                    check<stop_against_fire>("stop against fire", random(300'000)) &&                        //
+                    check<reset_against_fire<0>>("reset to now against fire", random(300'000)) &&            //
+                    check<reset_against_fire<hour>>("reset to later against fire", random(300'000)) &&       //
+                    check<brought_forward>("brought forward against fire", switches(3)) &&                   //
+                    check<put_off>("put off against fire", switches(3)) &&                                   //
+                    check<timeout_against_fire>("a wait's deadline against fire", random(300'000)) &&        //
+                    check<waits_for_tick>("a wait for a tick", random(300'000)) &&                           //
+                    check<drop_against_fire<false>>("drop against fire", random(300'000)) &&                 //
+                    check<drop_against_fire<true>>("the last channel against fire", random(300'000)) &&      //
+                    check<call_against_fire<false>>("a call, stop against fire", switches(4)) &&             //
+                    check<call_against_fire<true>>("a call, reset against fire", switches(4)) &&             //
+                    check<call_against_fire<true, true>>("a call without memory, reset", switches(4)) &&     //
+                    check<call_that_never_comes>("a call, put off for ever", switches(4)) &&                 //
+                    check<call_against_drop<false>>("a call, drop against fire", switches(4)) &&             //
+                    check<call_against_drop<true>>("a call, detached", switches(4)) &&                       //
+                    check<call_against_drop<true, true>>("a call without memory, detached", switches(4)) &&  //
+                    check<runtime_stops<false>>("the runtime stops", random(300'000)) &&                     //
                     check<runtime_stops<true>>("the runtime stops, with a call", random(300'000));
     return ok ? 0 : 1;
 }
