@@ -52,6 +52,7 @@ std::optional<options> read_sim_opts(const run_sim_opts_t* from) {
     with.shrink = !o.keeps_length;
     with.lock_order = !o.ignores_lock_order;
     with.longest_wait = o.longest_wait;
+    with.processes = o.processes;
     return with;
 }
 

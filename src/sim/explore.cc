@@ -28,6 +28,7 @@
 #include "sim/controlled_run.h"
 #include "sim/failure_text.h"
 #include "sim/places.h"
+#include "sim/processes.h"
 #include "sim/random_numbers.h"
 #include "sim/trace_file.h"
 
@@ -121,8 +122,8 @@ public:
     }
 
     report explore() {
-        const uint64_t most = schedules();
-        return explore(*chooser_for_exploring(), most);
+        const unsigned n = processes();
+        return n > 1 ? explore_with(n) : explore(*chooser_for_exploring(seed()), schedules());
     }
 
     // One schedule, of a fuzzer.
@@ -175,6 +176,7 @@ private:
         uint64_t inverted_in = 0;
         world_.drive(limits_, [&](controlled_run& run) {
             if (r.schedules == most || (r.schedules % 64 == 63 && clock::now() >= end)) return false;
+            if (shared_ != nullptr && shared_->stop) return false;
             if (!by.begin()) {
                 r.exhausted = true;
                 return false;
@@ -184,6 +186,10 @@ private:
             by.ended(run.steps());
             ++r.schedules;
             r.steps += run.steps();
+            if (shared_ != nullptr) {
+                ++shared_->schedules;
+                shared_->steps += run.steps();
+            }
             lock_order::inversion locks = inversion_of(run);
             if (run.result() != verdict::passed) {
                 failure = outcome_of(run, {});
@@ -197,9 +203,63 @@ private:
         if (failure || inverted) {
             outcome& first = failure ? *failure : *inverted;
             if (!failure) r.schedules = inverted_in;
+            if (shared_ != nullptr) {  // its parent describes it
+                r.result = first.result;
+                r.reason = first.reason;
+                r.schedule = to_text(first.taken);
+                return r;
+            }
             describe(r, with_.shrink && first.is_repeatable ? shrink(std::move(first)) : first);
         }
         return r;
+    }
+
+    // The same by n processes.
+    report explore_with(unsigned n) {
+        const uint64_t most = schedules();
+        const search_result all = search_in_processes(n, [&](unsigned i, progress& shared) -> finding {
+            shared_ = &shared;
+            const report r =
+                explore(*chooser_for_exploring(seed() + i * 0x9e3779b97f4a7c15U), most / n + (i < most % n));
+            if (r) return {};
+            return {r.result != verdict::lock_order, r.schedule, r.reason};
+        });
+        report r;
+        r.schedules = all.schedules;
+        r.steps = all.steps;
+        if (!all.found.empty() && (all.found.failed || all.death.empty())) {
+            report_finding(r, all.found);
+        } else if (!all.death.empty()) {
+            r.result = verdict::failed;
+            r.reason = "a process of the search " + all.death + "; it has said why on stderr, if it could";
+        }
+        return r;
+    }
+
+    void report_finding(report& r, const finding& found) {
+        r.result = verdict::failed;
+        r.reason = found.reason;
+        r.schedule = found.schedule;
+        if (found.schedule.empty()) return;
+        outcome here = once(parse_schedule(found.schedule), controlled_run::kept::nothing);
+        if (here.result == verdict::passed) {
+            r.result = verdict::unrepeatable;
+            r.reason += "; found by another process, and in this one the same schedule passes";
+            return;
+        }
+        describe(r, with_.shrink && here.is_repeatable ? shrink(std::move(here)) : here);
+    }
+
+    [[nodiscard]] unsigned processes() const {
+        const uint64_t n = with_.processes != 0 ? with_.processes : from_environment("WEFT_SIM_PROCESSES", 1);
+        if (n > most_processes)
+            throw std::invalid_argument("weft::sim: " + std::to_string(n) + " processes; the maximum is " +
+                                        std::to_string(most_processes));
+        const bool divisible = with_.pick != strategy::exhaustive && with_.pick != strategy::dpor;
+        if (n > 1 && !divisible && with_.processes != 0)
+            throw std::invalid_argument(
+                "weft::sim: the schedules of exhaustive and dpor cannot be divided among processes");
+        return divisible ? static_cast<unsigned>(n) : 1;
     }
 
     [[nodiscard]] uint64_t seed() const { return with_.seed != 0 ? with_.seed : from_environment("WEFT_SIM_SEED", 1); }
@@ -208,10 +268,10 @@ private:
         return with_.schedules != 0 ? with_.schedules : from_environment("WEFT_SIM_SCHEDULES", usual_schedules);
     }
 
-    [[nodiscard]] std::unique_ptr<chooser> chooser_for_exploring() const {
+    [[nodiscard]] std::unique_ptr<chooser> chooser_for_exploring(uint64_t seed) const {
         std::string around = with_.around;
         if (const char* text = std::getenv("WEFT_SIM_AROUND"); around.empty() && text != nullptr) around = text;
-        return around.empty() ? make_chooser(with_, seed()) : make_neighbours(parse_schedule(around), seed());
+        return around.empty() ? make_chooser(with_, seed) : make_neighbours(parse_schedule(around), seed);
     }
 
     [[nodiscard]] std::string trace_file() const {
@@ -272,6 +332,7 @@ private:
     step_watch watch_;
     controlled_run::limits limits_;
     world world_;
+    progress* shared_ = nullptr;  // in a process of several
 };
 
 void exploration::compare(const outcome& first, const outcome& second, report& r) {

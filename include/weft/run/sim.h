@@ -59,9 +59,10 @@ typedef struct run_sim_opts {
     bool keeps_length;            ///< a failing schedule is not made shorter
     bool ignores_lock_order;      ///< RUN_SIM_LOCK_ORDER is not looked for
     uint64_t longest_wait;        ///< for a lock or channel, in steps of others. 0: any number
+    unsigned processes;           ///< that search, each with a seed. 0: WEFT_SIM_PROCESSES, else 1
 } run_sim_opts_t;
 
-#define RUN_SIM_OPTS_INIT {sizeof(run_sim_opts_t), RUN_SIM_PORTFOLIO, 0, 0, 0, 0, 0, NULL, NULL, false, false, 0}
+#define RUN_SIM_OPTS_INIT {sizeof(run_sim_opts_t), RUN_SIM_PORTFOLIO, 0, 0, 0, 0, 0, NULL, NULL, false, false, 0, 0}
 
 /// What a simulation has found.
 typedef struct run_sim_report run_sim_report_t;
