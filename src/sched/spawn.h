@@ -17,7 +17,7 @@ namespace weft::detail {
 
 // On g0 of m, which has a P. The first makes sure that the second can take a G; false: no memory.
 // The second fills it in for a function without options, whose closure the caller constructs in
-// it. where and parent tell who wanted it.
+// it. where and parent are for dumps.
 [[nodiscard]] bool can_spawn_on_g0(M* m) noexcept;
 [[nodiscard]] G* spawn_on_g0(M* m, const entry_type& entry, source_location where, uint64_t parent) noexcept;
 

@@ -82,7 +82,7 @@ class children {
 public:
     children() = default;
 
-    // Those that are left have nobody to tell what they find.
+    // What those that are left may find is not needed.
     ~children() {
         for (child& c : all_) end(c, SIGKILL);
     }

@@ -349,7 +349,8 @@ struct drop_against_fire : suite<drop_against_fire<Detached>, 0, 3> {
     void after() { this->drop(); }
 };
 
-// With a function: stopped, or started again, while an M fires. There may be no memory for the call.
+// With a function: stopped, or started again, while an M fires. There may be no memory for the
+// call.
 template <bool Again, bool Lacks = false>
 struct call_against_fire : suite<call_against_fire<Again, Lacks>, 0, 2> {
     call_against_fire() : suite<call_against_fire<Again, Lacks>, 0, 2>(the_function) { books.may_lack_memory = Lacks; }

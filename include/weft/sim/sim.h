@@ -63,7 +63,8 @@ struct options {
     /// Searches with so many processes, each with a seed of its own: children of this one, which
     /// have only the calling thread. The number of schedules is that of all of them. The failure
     /// is reported by this process, as if it had found it. A child that is killed is a failure,
-    /// too. At most 1024. Not for exhaustive and dpor, not on Windows. 0: WEFT_SIM_PROCESSES, else 1.
+    /// too. At most 1024. Not for exhaustive and dpor, not on Windows. 0: WEFT_SIM_PROCESSES,
+    /// else 1.
     unsigned processes = 0;
     strategy pick = strategy::portfolio;
     /// Not empty: a schedule of a report. It runs first, then others that differ from it in a few
