@@ -11,7 +11,7 @@
 //     }
 //
 // A part of each pause is random, so that clients that have failed together do not return together.
-// In a simulation the schedule chooses it, and it is repeated with the schedule.
+// In a simulation it depends on the virtual time and on a choice of the schedule.
 //
 // Threads: one at a time for each object. See: docs/patterns.md
 #pragma once
@@ -46,7 +46,7 @@ namespace detail {
     return std::chrono::nanoseconds(pause - part + static_cast<int64_t>(random % (static_cast<uint64_t>(part) + 1)));
 }
 
-// A random number, not for secrets. In a simulation it is chosen by the schedule. Any thread.
+// A random number, not for secrets. Repeated with a simulation's schedule. Any thread.
 [[nodiscard]] uint64_t backoff_random() noexcept;
 
 }  // namespace detail

@@ -1,13 +1,12 @@
 // backoff.cc: see weft/backoff.h.
-#include <limits>
 #include <stdexcept>
 
 #include <weft/backoff.h>
+#include <weft/detail/step.h>
 #include <weft/time.h>
 
 #include "base/atomic.h"
 #include "sched/random.h"
-#include "sched/simulation.h"
 
 namespace weft {
 
@@ -21,17 +20,17 @@ backoff::backoff(const backoff_options& how) : how_(how) {
 
 void backoff::wait() { weft::sleep_for(next()); }
 
-// The library's own generators have the same seed in each process (random.h), so that outside of a
-// simulation they would not keep processes apart.
+// The generators of random.h have the same seed in each process, so they would not keep processes
+// apart. In a simulation the time is virtual, and the schedule chooses one of a few numbers: a
+// search through all schedules tries each.
 uint64_t detail::backoff_random() noexcept {
     static constinit atomic<uint64_t> count{0};
-    if (simulates()) {
-        constexpr uint32_t all = (std::numeric_limits<uint32_t>::max)();
-        return uint64_t{random_below(all)} << 32 | random_below(all);
-    }
-    // The finalizer of splitmix64, over the time and a count.
-    uint64_t x =
-        static_cast<uint64_t>(now_ns()) + count.fetch_add(0x9e3779b97f4a7c15, relaxed);  // relaxed: only differs
+    constexpr uint64_t step = 0x9e3779b97f4a7c15;
+    constexpr uint32_t choices = 4;
+    const uint64_t differs =
+        simulates() ? step * random_below(choices) : count.fetch_add(step, relaxed);  // relaxed: only differs
+    // The finalizer of splitmix64.
+    uint64_t x = static_cast<uint64_t>(now_ns()) + differs;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     return x ^ (x >> 31);
