@@ -27,6 +27,12 @@
 // even then, however soon the program has ended. On older systems wait() fails with
 // std::errc::no_child_process.
 //
+// On Windows a signal ends a program at once: SIGINT, SIGTERM, or 9, the number of SIGKILL. Others
+// are std::errc::operation_not_supported. A process group is a job of the system, and a program in
+// one of its own does not receive Ctrl-C. PATH is separated by semicolons, and ".exe" may be left
+// out. Scripts (.bat, .cmd) are refused: start their interpreter. Bytes that are still in a pipe to
+// the program are lost when this process ends.
+//
 // Each call that may fail has two forms: one throws std::system_error, the other fills a
 // std::error_code.
 //
@@ -82,7 +88,7 @@ struct process_options {
 
 /// How a program has ended.
 struct exit_status {
-    int code = 0;              ///< returned from main, or passed to exit; 0 to 255
+    int code = 0;              ///< returned from main, or passed to exit; 0 to 255, on Windows any
     int signal = 0;            ///< the signal that killed it; 0: ended by itself
     bool core_dumped = false;  ///< with signal
 
