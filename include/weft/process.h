@@ -15,7 +15,8 @@
 // reaches another process that has got the same number.
 //
 // The program starts as from a shell: no signal is blocked, all have their default actions. It
-// inherits only descriptors 0, 1 and 2, and those that this program has made inheritable.
+// inherits only descriptors 0, 1 and 2, those of process_options::descriptors, and those that this
+// program has made inheritable.
 //
 // Destroying or assigning to a process object leaves its program running and closes the pipes; the
 // library prevents a zombie. To end a program, call kill(), or kill_group() to include what it has
@@ -43,6 +44,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +75,40 @@ enum class process_group : uint8_t {
     own_session,  ///< a new session and group, without a controlling terminal
 };
 
+/// A descriptor of this process that the program gets under another number.
+struct passed_descriptor {
+    int fd = -1;      ///< of this process; only needed until the constructor returns
+    int number = -1;  ///< in the program, from 3 on; each once
+};
+
+enum class resource : uint8_t {
+    address_space,  ///< in bytes
+    core_size,      ///< of a core file, in bytes; 0: none
+    cpu_time,       ///< in seconds
+    data_size,      ///< in bytes
+    file_size,      ///< of files that it writes, in bytes
+    locked_memory,  ///< in bytes
+    open_files,     ///< the number of descriptors
+    processes,      ///< of its user
+    stack_size,     ///< in bytes
+};
+
+/// Of the program and of those that it starts. See setrlimit(2).
+struct resource_limit {
+    static constexpr uint64_t unlimited = (std::numeric_limits<uint64_t>::max)();
+
+    resource what = resource::address_space;
+    uint64_t soft = unlimited;  ///< what counts; the program may raise it up to hard
+    uint64_t hard = unlimited;
+};
+
+/// Whose rights the program has.
+struct program_user {
+    uint32_t user = 0;
+    uint32_t group = 0;
+    std::vector<uint32_t> further_groups = {};  ///< all others; those of this process do not count
+};
+
 struct process_options {
     stdio in = stdio::inherit;
     stdio out = stdio::inherit;
@@ -84,6 +120,18 @@ struct process_options {
     std::optional<std::vector<std::string>> environment = {};
     /// nullopt: inherit for a process object, own for run_process().
     std::optional<process_group> group = {};
+
+    // ---- Linux only; elsewhere std::errc::not_supported.
+
+    /// Further descriptors that the program inherits.
+    std::vector<passed_descriptor> descriptors = {};
+    /// From -20, the most urgent, to 19. Less than that of this process needs CAP_SYS_NICE.
+    std::optional<int> nice = {};
+    /// Each resource once. A hard limit above that of this process needs CAP_SYS_RESOURCE.
+    std::vector<resource_limit> limits = {};
+    /// Needs CAP_SETUID and CAP_SETGID. The directory is entered, and the program is executed, with
+    /// the rights of that user.
+    std::optional<program_user> user = {};
 };
 
 /// How a program has ended.
