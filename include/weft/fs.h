@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -187,6 +188,8 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
 private:
+    friend class file_lock;
+
     weft::detail::fd_handle handle_;
     std::string path_;
     weft::detail::file_way way_{};  // how its calls are made: see src/fs/file_io.h
@@ -232,5 +235,34 @@ void mkdir(const std::string& path, uint32_t permissions = 0777);
 void mkdir(const std::string& path, uint32_t permissions, std::error_code& ec);
 void rmdir(const std::string& path);
 void rmdir(const std::string& path, std::error_code& ec);
+
+// ---- Links, modes and times. On Windows, and on the disk of a simulation, these are
+// ---- std::errc::not_supported. Trees, copies, temporary files, locks: weft/fs/.
+
+/// Makes a symbolic link at path. target is stored as it is, and need not exist.
+void symlink(const std::string& target, const std::string& path);
+void symlink(const std::string& target, const std::string& path, std::error_code& ec);
+
+/// Makes another name for an existing file (a hard link), on the same file system.
+void link(const std::string& existing, const std::string& path);
+void link(const std::string& existing, const std::string& path, std::error_code& ec);
+
+/// The target of a symbolic link, as it was given to symlink().
+[[nodiscard]] std::string readlink(const std::string& path);
+[[nodiscard]] std::string readlink(const std::string& path, std::error_code& ec);
+
+/// Sets the permissions, 12 bits at most, without regard to the umask. Follows symbolic links.
+void chmod(const std::string& path, uint32_t permissions);
+void chmod(const std::string& path, uint32_t permissions, std::error_code& ec);
+
+/// Which times set_times() sets; nullopt: as it is.
+struct file_times {
+    std::optional<std::chrono::system_clock::time_point> accessed = {};
+    std::optional<std::chrono::system_clock::time_point> modified = {};
+};
+
+/// Follows symbolic links.
+void set_times(const std::string& path, const file_times& times);
+void set_times(const std::string& path, const file_times& times, std::error_code& ec);
 
 }  // namespace weft::fs

@@ -15,7 +15,8 @@
 // reaches another process that has got the same number.
 //
 // The program starts as from a shell: no signal is blocked, all have their default actions. It
-// inherits only descriptors 0, 1 and 2, and those that this program has made inheritable.
+// inherits only descriptors 0, 1 and 2, those of process_options::descriptors, and those that this
+// program has made inheritable.
 //
 // Destroying or assigning to a process object leaves its program running and closes the pipes; the
 // library prevents a zombie. To end a program, call kill(), or kill_group() to include what it has
@@ -27,6 +28,12 @@
 // even then, however soon the program has ended. On older systems wait() fails with
 // std::errc::no_child_process.
 //
+// On Windows a signal ends a program at once: SIGINT, SIGTERM, or 9, the number of SIGKILL. Others
+// are std::errc::operation_not_supported. A process group is a job of the system, and a program in
+// one of its own does not receive Ctrl-C. PATH is separated by semicolons, and ".exe" may be left
+// out. Scripts (.bat, .cmd) are refused: start their interpreter. Bytes that are still in a pipe to
+// the program are lost when this process ends.
+//
 // Each call that may fail has two forms: one throws std::system_error, the other fills a
 // std::error_code.
 //
@@ -37,6 +44,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +75,40 @@ enum class process_group : uint8_t {
     own_session,  ///< a new session and group, without a controlling terminal
 };
 
+/// A descriptor of this process that the program gets under another number.
+struct passed_descriptor {
+    int fd = -1;      ///< of this process; only needed until the constructor returns
+    int number = -1;  ///< in the program, from 3 on; each once
+};
+
+enum class resource : uint8_t {
+    address_space,  ///< in bytes
+    core_size,      ///< of a core file, in bytes; 0: none
+    cpu_time,       ///< in seconds
+    data_size,      ///< in bytes
+    file_size,      ///< of files that it writes, in bytes
+    locked_memory,  ///< in bytes
+    open_files,     ///< the number of descriptors
+    processes,      ///< of its user
+    stack_size,     ///< in bytes
+};
+
+/// Of the program and of those that it starts. See setrlimit(2).
+struct resource_limit {
+    static constexpr uint64_t unlimited = (std::numeric_limits<uint64_t>::max)();
+
+    resource what = resource::address_space;
+    uint64_t soft = unlimited;  ///< what counts; the program may raise it up to hard
+    uint64_t hard = unlimited;
+};
+
+/// Whose rights the program has.
+struct program_user {
+    uint32_t user = 0;
+    uint32_t group = 0;
+    std::vector<uint32_t> further_groups = {};  ///< all others; those of this process do not count
+};
+
 struct process_options {
     stdio in = stdio::inherit;
     stdio out = stdio::inherit;
@@ -78,11 +120,23 @@ struct process_options {
     std::optional<std::vector<std::string>> environment = {};
     /// nullopt: inherit for a process object, own for run_process().
     std::optional<process_group> group = {};
+
+    // ---- Linux only; elsewhere std::errc::not_supported.
+
+    /// Further descriptors that the program inherits.
+    std::vector<passed_descriptor> descriptors = {};
+    /// From -20, the most urgent, to 19. Less than that of this process needs CAP_SYS_NICE.
+    std::optional<int> nice = {};
+    /// Each resource once. A hard limit above that of this process needs CAP_SYS_RESOURCE.
+    std::vector<resource_limit> limits = {};
+    /// Needs CAP_SETUID and CAP_SETGID. The directory is entered, and the program is executed, with
+    /// the rights of that user.
+    std::optional<program_user> user = {};
 };
 
 /// How a program has ended.
 struct exit_status {
-    int code = 0;              ///< returned from main, or passed to exit; 0 to 255
+    int code = 0;              ///< returned from main, or passed to exit; 0 to 255, on Windows any
     int signal = 0;            ///< the signal that killed it; 0: ended by itself
     bool core_dumped = false;  ///< with signal
 

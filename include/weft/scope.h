@@ -90,6 +90,7 @@ public:
 private:
     template <typename F>
     friend decltype(auto) scope(F&& f);
+    friend class task_group;
 
     task_scope() noexcept : context_(detail::enclosing_context(), detail::never) {}
 

@@ -1,6 +1,7 @@
 // report.cc: see report.h.
 #include "fs/report.h"
 
+#include <weft/detail/step.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 
@@ -19,6 +20,10 @@ const char* advice(const std::error_code& ec) noexcept {
     if (ec == std::errc::bad_file_descriptor)
         return " (the file is not open for this operation: see open_options::mode)";
     if (ec == std::errc::no_space_on_device) return " (free some space on that file system)";
+    if (ec == std::errc::not_supported && weft::detail::simulates())
+        return " (the disk of a simulation has no links, modes, times, locks and watches: see docs/files.md)";
+    if (ec == std::errc::file_exists) return " (something of that name exists; remove it, or choose another name)";
+    if (ec == std::errc::directory_not_empty) return " (remove its entries first: fs::remove_all() does)";
     if (ec == std::errc::invalid_seek) return " (only a regular file has positions: use read and write)";
     return "";
 }

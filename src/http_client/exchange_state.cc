@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <weft/backoff.h>
 #include <weft/detail/time_point.h>
 #include <weft/time.h>
 
@@ -160,7 +161,7 @@ bool exchange_state::pause_for_retry(std::error_code failed) {
     const bool may_help = failed ? is_temporary(failed) : is_temporary(transfer_->status);
     const bool may_repeat = is_idempotent(hop_.method) && !is_streaming();
     if (!may_help || !may_repeat || retries == how.retries_max) return false;
-    std::chrono::nanoseconds pause = retry_pause(how, retries, some_number());
+    std::chrono::nanoseconds pause = retry_pause(how, retries, weft::detail::backoff_random());
     if (!failed) {
         const std::optional<std::chrono::nanoseconds> asked = retry_after(transfer_->fields.get("Retry-After"));
         if (asked && *asked > how.retry_delay_max) return false;  // longer than the program wants to wait

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <ctime>
 
-#include <weft/detail/time_point.h>
+#include <weft/backoff.h>
 
 #include "http_client/curl.h"
 
@@ -48,22 +47,7 @@ std::optional<std::chrono::nanoseconds> retry_after(std::string_view value) {
 }
 
 std::chrono::nanoseconds retry_pause(const client_options& how, unsigned retries, uint64_t random) noexcept {
-    std::chrono::nanoseconds pause = how.retry_delay;
-    for (unsigned i = 0; i < retries && pause < how.retry_delay_max; ++i)
-        pause = pause > how.retry_delay_max / 2 ? how.retry_delay_max : 2 * pause;
-    pause = std::min(pause, how.retry_delay_max);
-    const int64_t half = pause.count() / 2;
-    return std::chrono::nanoseconds(pause.count() - half +
-                                    static_cast<int64_t>(random % static_cast<uint64_t>(half + 1)));
-}
-
-uint64_t some_number() noexcept {
-    static std::atomic<uint64_t> count = 0;
-    // The finalizer of splitmix64, over the time and a count.
-    uint64_t x = static_cast<uint64_t>(weft::detail::now_ns()) + count.fetch_add(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
+    return weft::detail::backoff_pause({.first = how.retry_delay, .longest = how.retry_delay_max}, retries, random);
 }
 
 }  // namespace weft::http::detail

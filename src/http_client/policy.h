@@ -37,7 +37,4 @@ namespace weft::http::detail {
                                                    unsigned retries,
                                                    uint64_t random) noexcept;
 
-// A random number, not for secrets. Any thread.
-[[nodiscard]] uint64_t some_number() noexcept;
-
 }  // namespace weft::http::detail

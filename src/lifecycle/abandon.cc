@@ -71,7 +71,10 @@ void unlink_waiter(G& g) noexcept {
     // First: a mutex may be destroyed once g is off its queue.
     if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
     bool served = false;
-    if (w->claim == &cancelled_by_stop) return;  // off its queue, and has not run since
+    if (w->claim == &cancelled_by_stop) {  // off its queue, and has not run since
+        if (g.reason == wait_reason::semaphore_acquire) semaphore_wait_abandoned(*w);
+        return;
+    }
     if (w->claim != nullptr) {
         served = unlink_claimed(g, *w);
     } else if (!unlink(*w)) {
@@ -83,7 +86,7 @@ void unlink_waiter(G& g) noexcept {
     } else if (passes_on(g.reason)) {
         auto& locks = static_cast<lock_waiter&>(*w);
         locks.pass_on(locks, served);
-    } else if (g.reason == wait_reason::semaphore_acquire && served) {
+    } else if (g.reason == wait_reason::semaphore_acquire) {
         semaphore_wait_abandoned(*w);
     }
 }

@@ -33,6 +33,47 @@ inline constexpr int std_null = -2;
 
 enum class group_kind : uint8_t { inherited, own, own_session };
 
+struct passed_fd {
+    int fd;
+    int number;      // in the program
+    int moved = -1;  // for the child
+};
+
+enum class limited : uint8_t {
+    address_space,
+    core_size,
+    cpu_time,
+    data_size,
+    file_size,
+    locked_memory,
+    open_files,
+    processes,
+    stack_size,
+};
+
+struct limit_request {
+    limited what;
+    uint64_t soft;  // UINT64_MAX: unlimited
+    uint64_t hard;
+};
+
+// What the new process sets before it executes the program, if can_set_up_programs().
+struct program_set_up {
+    passed_fd* descriptors = nullptr;  // writable by the child
+    std::size_t descriptor_count = 0;
+    bool has_nice = false;
+    int nice = 0;
+    const limit_request* limits = nullptr;
+    std::size_t limit_count = 0;
+    bool has_user = false;
+    uint32_t user = 0;
+    uint32_t group = 0;
+    const uint32_t* further_groups = nullptr;
+    std::size_t further_group_count = 0;
+};
+
+[[nodiscard]] bool can_set_up_programs() noexcept;
+
 struct spawn_request {
     char* const* arguments;    // ends with nullptr; the first is the program, unless that is given
     char* const* environment;  // the same; nullptr: that of this process
@@ -40,6 +81,7 @@ struct spawn_request {
     int standard[3];           // open descriptors, or one of the above
     group_kind group;
     const char* program = nullptr;  // the file to execute
+    const program_set_up* set_up = nullptr;
 };
 
 // Blocks until the program has begun, with default actions and no signal blocked (spawn_linux.cc).

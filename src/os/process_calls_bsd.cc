@@ -61,6 +61,8 @@ WEFT_OS_CALL int watch_process(int pid) noexcept {
     return -error;
 }
 
+bool can_set_up_programs() noexcept { return false; }
+
 void limit_own_process(int cpu_seconds) noexcept {
     const int end = ::getdtablesize();
     for (int fd = 3; fd < end; ++fd) ::close(fd);

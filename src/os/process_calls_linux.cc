@@ -48,6 +48,8 @@ process_end end_of_status(int status) noexcept {
 
 }  // namespace
 
+bool can_set_up_programs() noexcept { return true; }
+
 void limit_own_process(int cpu_seconds) noexcept {
     constexpr long call_close_range = 436;  // Linux 5.9
     static_cast<void>(::syscall(call_close_range, 3U, ~0U, 0));

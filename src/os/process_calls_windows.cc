@@ -338,6 +338,8 @@ WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid, int& descriptor
 
 int process_spawn_apart(const spawn_request& /*r*/) noexcept { return -ENOSYS; }
 
+bool can_set_up_programs() noexcept { return false; }
+
 void limit_own_process(int /*cpu_seconds*/) noexcept {}
 
 WEFT_OS_CALL int process_look(int fd, int /*pid*/, process_end& e) noexcept {

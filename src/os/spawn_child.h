@@ -8,6 +8,9 @@
 // Calls: a class with the system's own
 //      duplicate(fd, number)   dup2()
 //      reset_signals()         default actions, none blocked
+//      keep_descriptors(…)     moves those that the program gets out of the way of 0, 1 and 2
+//      place_descriptors(…)    gives them their numbers
+//      set_rights(…)           nice, limits, and last the user
 #pragma once
 
 #include <fcntl.h>
@@ -119,8 +122,15 @@ WEFT_IN_CHILD long begin_program(const child_plan& plan) noexcept {
     } else if (r.group == group_kind::own_session) {
         if (const long result = child_call(SYS_setsid); result < 0) return result;
     }
+    if (r.set_up != nullptr) {
+        if (const long result = Calls::keep_descriptors(*r.set_up); result < 0) return result;
+    }
     for (int i = 0; i < 3; ++i) {
         if (const long result = place_standard<Calls>(i, r.standard[i]); result < 0) return result;
+    }
+    if (r.set_up != nullptr) {
+        if (const long result = Calls::place_descriptors(*r.set_up); result < 0) return result;
+        if (const long result = Calls::set_rights(*r.set_up); result < 0) return result;
     }
     if (r.directory != nullptr) {
         if (const long result = child_call(SYS_chdir, r.directory); result < 0) return result;

@@ -34,6 +34,13 @@ constexpr int signals_end = 129;
 struct child_calls {
     WEFT_IN_CHILD static long duplicate(int fd, int number) noexcept { return child_call(SYS_dup2, fd, number); }
 
+    // Not called: can_set_up_programs() is false.
+    WEFT_IN_CHILD static long keep_descriptors(const program_set_up& /*s*/) noexcept { return -ENOTSUP; }
+
+    WEFT_IN_CHILD static long place_descriptors(const program_set_up& /*s*/) noexcept { return -ENOTSUP; }
+
+    WEFT_IN_CHILD static long set_rights(const program_set_up& /*s*/) noexcept { return -ENOTSUP; }
+
     // The call fails for SIGKILL and SIGSTOP, which need no reset.
     WEFT_IN_CHILD static void reset_signals() noexcept {
         struct sigaction default_action;

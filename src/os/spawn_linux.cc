@@ -7,8 +7,9 @@
 //       its memory.
 //   S2  clone: the child has its own stack and descriptor table. The calling thread gets the
 //       descriptor, and sleeps until S3 is over.
-//   S3  The child sets up process group, descriptors, directory and signals, and executes the
-//       program. If a step fails, it stores errno's value in the shared memory and ends.
+//   S3  The child sets up process group, descriptors, limits, user, directory and signals, and
+//       executes the program. If a step fails, it stores errno's value in the shared memory and
+//       ends.
 //   S4  The parent restores its signals; if S3 has failed, it reaps the child.
 //
 // process_spawn_apart puts a process between the two (S3): it clones again, reports the outcome of
@@ -20,7 +21,10 @@
 // Rejected: A child that waits for its descriptor: posix_spawn waits until the program has begun.
 //
 // Threads: any thread. See: docs/processes.md
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,7 +63,58 @@ struct kernel_signal_action {
     kernel_signal_set mask;
 };
 
+// In the order of `limited`.
+constexpr int resource_numbers[] = {RLIMIT_AS,      RLIMIT_CORE,   RLIMIT_CPU,   RLIMIT_DATA, RLIMIT_FSIZE,
+                                    RLIMIT_MEMLOCK, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_STACK};
+
+// The kernel's layout of 64 bits. ~0 is unlimited there, too.
+struct kernel_limit {
+    uint64_t soft;
+    uint64_t hard;
+};
+
 struct child_calls {
+    // The copies are closed by the execution.
+    WEFT_IN_CHILD static long keep_descriptors(const program_set_up& s) noexcept {
+        int above = 3;
+        for (std::size_t i = 0; i < s.descriptor_count; ++i) {
+            if (s.descriptors[i].number >= above) above = s.descriptors[i].number + 1;
+        }
+        for (std::size_t i = 0; i < s.descriptor_count; ++i) {
+            const long moved = child_call(SYS_fcntl, s.descriptors[i].fd, F_DUPFD_CLOEXEC, above);
+            if (moved < 0) return moved;
+            s.descriptors[i].moved = static_cast<int>(moved);
+        }
+        return 0;
+    }
+
+    WEFT_IN_CHILD static long place_descriptors(const program_set_up& s) noexcept {
+        for (std::size_t i = 0; i < s.descriptor_count; ++i) {
+            const long placed = duplicate(s.descriptors[i].moved, s.descriptors[i].number);
+            if (placed < 0) return placed;
+        }
+        return 0;
+    }
+
+    // System calls affect only the child; the functions of the C library would change all threads.
+    WEFT_IN_CHILD static long set_rights(const program_set_up& s) noexcept {
+        if (s.has_nice) {
+            if (const long result = child_call(SYS_setpriority, PRIO_PROCESS, 0, s.nice); result < 0) return result;
+        }
+        for (std::size_t i = 0; i < s.limit_count; ++i) {
+            const limit_request& l = s.limits[i];
+            const kernel_limit limit = {l.soft, l.hard};
+            const long result =
+                child_call(SYS_prlimit64, 0, resource_numbers[static_cast<int>(l.what)], &limit, nullptr);
+            if (result < 0) return result;
+        }
+        if (!s.has_user) return 0;
+        long result = child_call(SYS_setgroups, s.further_group_count, s.further_groups);
+        if (result >= 0) result = child_call(SYS_setresgid, s.group, s.group, s.group);
+        if (result >= 0) result = child_call(SYS_setresuid, s.user, s.user, s.user);
+        return result;
+    }
+
     WEFT_IN_CHILD static long duplicate(int fd, int number) noexcept { return child_call(SYS_dup3, fd, number, 0); }
 
     // The call fails for SIGKILL and SIGSTOP, which need no reset.
@@ -208,7 +263,30 @@ private:
     kernel_signal_set before_ = 0;
 };
 
+// A child that changes its user marks the memory that it shares with this process as secret: no
+// core files, and no debugger without privileges. That protects the memory while the child has it.
+// The mark is taken back afterwards.
+class kept_dumpable {
+public:
+    explicit kept_dumpable(const child_plan& plan) noexcept
+        : changes_(plan.request->set_up != nullptr && plan.request->set_up->has_user &&
+                   ::prctl(PR_GET_DUMPABLE) == ordinary) {}
+
+    ~kept_dumpable() {
+        if (changes_) ::prctl(PR_SET_DUMPABLE, ordinary);
+    }
+
+    kept_dumpable(const kept_dumpable&) = delete;
+    kept_dumpable& operator=(const kept_dumpable&) = delete;
+
+private:
+    static constexpr int ordinary = 1;
+
+    bool changes_;
+};
+
 long start_child(child_plan& plan, void* top, int& descriptor) noexcept {
+    const kept_dumpable ordinary(plan);
     const as_any_thread inherited;
     const all_signals_blocked quiet;
     constexpr unsigned long flags = share_memory | until_execution | SIGCHLD;

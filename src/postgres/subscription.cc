@@ -5,12 +5,12 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/backoff.h>
 #include <weft/cancel.h>
 #include <weft/error.h>
 #include <weft/postgres/subscription.h>
 
 #include "postgres/connection.h"
-#include "time/backoff.h"
 
 namespace weft::postgres {
 
@@ -53,7 +53,7 @@ private:
 };
 
 void listen_for_ever(const client_options& at, const subscription_options& how, const chan<event>& to) {
-    weft::detail::backoff pauses;
+    weft::backoff pauses;
     for (;;) {
         try {
             listener l(at, how, to);
@@ -64,7 +64,7 @@ void listen_for_ever(const client_options& at, const subscription_options& how, 
         } catch (const server_error& e) {
             to.send({.what = event::kind::lost, .text = e.what()});
         }
-        pauses.pause();
+        pauses.wait();
     }
 }
 

@@ -1,4 +1,5 @@
 // process.cc: see weft/process.h.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -37,6 +38,16 @@ const char* mistake_in(const std::vector<std::string>& command, const process_op
         if (has_zero(word)) return " (a word of the command contains a zero byte)";
     }
     if (has_zero(options.directory)) return " (the directory contains a zero byte)";
+    for (const passed_descriptor& d : options.descriptors) {
+        if (d.fd < 0 || d.number < 3) return " (a passed descriptor must be open, and its number be from 3 on)";
+        const auto same = [&](const passed_descriptor& other) { return other.number == d.number; };
+        if (std::count_if(options.descriptors.begin(), options.descriptors.end(), same) != 1)
+            return " (two passed descriptors have the same number)";
+    }
+    if (options.nice && (*options.nice < -20 || *options.nice > 19)) return " (nice must be from -20 to 19)";
+    for (const resource_limit& l : options.limits) {
+        if (l.soft > l.hard) return " (a soft limit is above its hard limit)";
+    }
     if (!options.environment) return nullptr;
     for (const std::string& variable : *options.environment) {
         if (has_zero(variable)) return " (a variable of the environment contains a zero byte)";
@@ -49,6 +60,11 @@ const char* mistake_in(const std::vector<std::string>& command, const process_op
 const char* advice(const std::error_code& ec) noexcept {
     if (ec == std::errc::no_such_file_or_directory)
         return " (check the name of the program, PATH, and process_options::directory)";
+    if (ec == std::errc::not_supported)
+        return " (this system cannot pass descriptors, set nice and limits, and change the user of a program)";
+    if (ec == std::errc::operation_not_permitted)
+        return " (process_options: another user, a lower nice and a higher limit need privileges)";
+    if (ec == std::errc::bad_file_descriptor) return " (process_options::descriptors: one is not open)";
     if (ec == std::errc::permission_denied)
         return " (check the permissions to execute the program and to enter the directory)";
     if (ec == std::errc::executable_format_error) return " (the file is not a program for this machine)";
@@ -85,6 +101,43 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     all.push_back(nullptr);
     return all;
 }
+
+// The parts of the options that the new process sets itself.
+class set_up_of {
+public:
+    explicit set_up_of(const process_options& options) {
+        static_assert(static_cast<int>(resource::stack_size) == static_cast<int>(os::limited::stack_size));
+        for (const passed_descriptor& d : options.descriptors) descriptors_.push_back({d.fd, d.number});
+        for (const resource_limit& l : options.limits)
+            limits_.push_back({static_cast<os::limited>(l.what), l.soft, l.hard});
+        all_ = {.descriptors = descriptors_.data(),
+                .descriptor_count = descriptors_.size(),
+                .has_nice = options.nice.has_value(),
+                .nice = options.nice.value_or(0),
+                .limits = limits_.data(),
+                .limit_count = limits_.size(),
+                .has_user = options.user.has_value()};
+        if (!options.user) return;
+        all_.user = options.user->user;
+        all_.group = options.user->group;
+        all_.further_groups = options.user->further_groups.data();
+        all_.further_group_count = options.user->further_groups.size();
+    }
+
+    set_up_of(const set_up_of&) = delete;
+    set_up_of& operator=(const set_up_of&) = delete;
+
+    // nullptr: nothing to set.
+    [[nodiscard]] const os::program_set_up* get() const noexcept {
+        const bool any = all_.descriptor_count != 0 || all_.has_nice || all_.limit_count != 0 || all_.has_user;
+        return any ? &all_ : nullptr;
+    }
+
+private:
+    std::vector<os::passed_fd> descriptors_;
+    std::vector<os::limit_request> limits_;
+    os::program_set_up all_;
+};
 
 class owned_fd {
 public:
@@ -162,13 +215,19 @@ process::process(const std::vector<std::string>& command, const process_options&
     const std::vector<char*> arguments = pointers_to(command);
     const std::vector<char*> environment =
         options.environment ? pointers_to(*options.environment) : std::vector<char*>();
+    const set_up_of set_up(options);
+    if (set_up.get() != nullptr && !os::can_set_up_programs()) {
+        ec = std::make_error_code(std::errc::not_supported);
+        return;
+    }
     standard streams[3];
     const stdio wanted[3] = {options.in, options.out, options.err};
     os::spawn_request request{.arguments = arguments.data(),
                               .environment = options.environment ? environment.data() : nullptr,
                               .directory = options.directory.empty() ? nullptr : options.directory.c_str(),
                               .standard = {},
-                              .group = kind_of(options.group.value_or(process_group::inherit))};
+                              .group = kind_of(options.group.value_or(process_group::inherit)),
+                              .set_up = set_up.get()};
     int result = 0;
     for (int i = 0; i < 3 && result == 0; ++i) request.standard[i] = streams[i].make(wanted[i], i == 0, result);
     int descriptor = -1;

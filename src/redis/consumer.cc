@@ -17,11 +17,11 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/backoff.h>
 #include <weft/error.h>
 #include <weft/redis/consumer.h>
 
 #include "redis/connection.h"
-#include "time/backoff.h"
 
 namespace weft::redis {
 
@@ -75,7 +75,7 @@ reply consumer::call(const command& c) {
 // Calls f until it succeeds, with a new connection after each failure of one.
 template <typename F>
 auto consumer::persistently(F f) {
-    weft::detail::backoff pauses;
+    weft::backoff pauses;
     const detail::time_point give_up = detail::time_after(how_.down_time_max);
     for (;;) {
         try {
@@ -95,7 +95,7 @@ auto consumer::persistently(F f) {
             own_from_ = "0";
             throw;
         }
-        pauses.pause();
+        pauses.wait();
     }
 }
 

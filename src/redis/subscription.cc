@@ -4,12 +4,12 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/backoff.h>
 #include <weft/cancel.h>
 #include <weft/error.h>
 #include <weft/redis/subscription.h>
 
 #include "redis/connection.h"
-#include "time/backoff.h"
 
 namespace weft::redis {
 
@@ -69,7 +69,7 @@ private:
 };
 
 void receive_for_ever(const client_options& at, const subscription_options& how, const chan<event>& to) {
-    weft::detail::backoff pauses;
+    weft::backoff pauses;
     for (;;) {
         try {
             subscriber s(at, how, to);
@@ -78,7 +78,7 @@ void receive_for_ever(const client_options& at, const subscription_options& how,
         } catch (const std::system_error& e) {
             to.send({.what = event::kind::lost, .text = e.what()});
         }
-        pauses.pause();
+        pauses.wait();
     }
 }
 

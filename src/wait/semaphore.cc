@@ -3,9 +3,18 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
+#include "wait/semaphore_waiter.h"
 #include "wait/wake_list.h"
 
 namespace weft::detail {
+
+namespace {
+
+void give_back(const semaphore_waiter& w) noexcept {
+    if (w.ok) static_cast<semaphore_core*>(static_cast<void*>(w.slot))->give(1, semaphore_core::max_count);
+}
+
+}  // namespace
 
 void fatal_semaphore_count(int64_t count, int64_t max) noexcept {
     fatal("a weft::counting_semaphore was constructed with %lld units; the number must be from 0 to %lld",
@@ -34,8 +43,7 @@ bool semaphore_core::take(int64_t deadline_ns) {
         state_.unlock_bits(bits - one);
         return true;
     }
-    waiter me;
-    me.slot = this;
+    semaphore_waiter me(this, give_back);
     const wait_result result = wait_cancellable(state_, {.me = me,
                                                          .queue = waiters_,
                                                          .bits = bits | waiting,
@@ -70,7 +78,8 @@ void semaphore_core::give_slow(int64_t n, int64_t max) noexcept {
 }
 
 void semaphore_wait_abandoned(waiter& w) noexcept {
-    if (w.ok) static_cast<semaphore_core*>(w.slot)->give(1, semaphore_core::max_count);
+    const auto& mine = static_cast<const semaphore_waiter&>(w);
+    mine.leave(mine);
 }
 
 }  // namespace weft::detail

@@ -7,7 +7,11 @@
 #include <mutex>
 #include <vector>
 
+#include <weft/backoff.h>
+#include <weft/chan_adaptors.h>
+#include <weft/rate_limiter.h>
 #include <weft/weft.h>
+#include <weft/weighted_semaphore.h>
 
 namespace weft::test {
 
@@ -131,6 +135,32 @@ inline const std::vector<point>& points() {
          [] {
              counting_semaphore<> s(0);
              static_cast<void>(s.try_acquire_for(1h));
+         }},
+        {"weighted_semaphore::acquire",
+         [] {
+             weighted_semaphore s(3);
+             s.acquire(2);
+             s.acquire(2);
+         }},
+        {"weighted_semaphore::try_acquire_for",
+         [] {
+             weighted_semaphore s(1);
+             s.acquire();
+             static_cast<void>(s.try_acquire_for(1, 1h));
+         }},
+        {"rate_limiter::acquire",
+         [] {
+             rate_limiter daily({.tokens = 1, .per = 24h});
+             daily.acquire();
+             daily.acquire();
+         }},
+        {"backoff::wait", [] { backoff({.first = 24h, .longest = 24h}).wait(); }},
+        {"merge", [] { static_cast<void>(merge<int>({chan<int>(), chan<int>(1)}).recv()); }},
+        {"batch",
+         [] {
+             const chan<int> c(1);
+             c.send(1);
+             static_cast<void>(batch(c, 2, 1h).recv());
          }},
         {"condition_variable::wait",
          [] {

@@ -19,8 +19,10 @@
 #include <weft/fs.h>
 #include <weft/net/resolve.h>
 #include <weft/process.h>
+#include <weft/rate_limiter.h>
 #include <weft/signals.h>
 #include <weft/weft.h>
+#include <weft/weighted_semaphore.h>
 
 #include "conformance/every_wait.h"
 #include "net/lookup.h"
@@ -326,6 +328,16 @@ std::vector<blocking_row> rows_of_primitives() {
         {"counting_semaphore::acquire", call_of<nothing>{[](nothing&) {
              counting_semaphore<> s(0);
              s.acquire();
+         }}},
+        {"weighted_semaphore::acquire", call_of<nothing>{[](nothing&) {
+             weighted_semaphore s(1);
+             s.acquire();
+             s.acquire();
+         }}},
+        {"rate_limiter::acquire", call_of<nothing>{[](nothing&) {
+             rate_limiter daily({.tokens = 1, .per = 24h});
+             daily.acquire();
+             daily.acquire();
          }}},
         {"condition_variable::wait", call_of<nothing>{[](nothing&) {
              mutex m;

@@ -9,6 +9,7 @@
 
 #include <weft/parallel.h>
 #include <weft/weft.h>
+#include <weft/weighted_semaphore.h>
 
 #include "death/culprit.h"
 #include "death/death.h"
@@ -188,6 +189,27 @@ TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
                  fatal_line("release(-1) of a weft::counting_semaphore that holds 3 of 1073741823 units; pair each "
                             "release with an acquire"),
                  culprit);
+}
+
+TEST_F(SmallPrimitives, MisuseOfAWeightedSemaphore) {
+    EXPECT_ABORT(as_culprit([] {
+                     auto s = std::make_unique<weighted_semaphore>(1);
+                     s->acquire();
+                     destroy_while_waited_on(std::move(s), [](auto& of) { of.acquire(); });
+                 }),
+                 fatal_line("a weft::weighted_semaphore was destroyed while a thread waited for it; let its waiters "
+                            "return first"),
+                 culprit, frame_line);
+    const auto too_much = [] {
+        weighted_semaphore s(5);
+        s.acquire(2);
+        s.release(3);
+    };
+    const std::string message = fatal_line(
+        "release(3) of a weft::weighted_semaphore of which 2 units are taken; pair each release with an acquire of as "
+        "many");
+    EXPECT_ABORT(as_culprit(too_much), message, culprit, frame_line);
+    EXPECT_ABORT(as_plain_thread(too_much), message, plain_thread);
 }
 
 // ---- Latches.

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/backoff.h>
 #include <weft/http/client.h>
 
 #include "http_client/status_line.h"
@@ -33,12 +34,12 @@ TEST(HttpClientPolicy, PausesAreDoubledAndLimited) {
     EXPECT_EQ(retry_pause(how, 2, 0), 175ms);
     for (unsigned retries : {0U, 1U, 2U, 3U, 1000U}) {
         for (int i = 0; i < 100; ++i) {
-            const auto pause = retry_pause(how, retries, some_number());
+            const auto pause = retry_pause(how, retries, weft::detail::backoff_random());
             EXPECT_GE(pause, 50ms);
             EXPECT_LE(pause, 350ms);
         }
     }
-    EXPECT_NE(some_number(), some_number());
+    EXPECT_NE(weft::detail::backoff_random(), weft::detail::backoff_random());
 }
 
 TEST(HttpClientPolicy, OnlySomeMethodsMayBeRepeated) {

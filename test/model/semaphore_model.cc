@@ -36,6 +36,7 @@
 #include <weft/detail/semaphore_core.h>
 #undef private
 #undef compare_exchange_weak
+#include "wait/semaphore_waiter.h"
 #include "wait/wake_list.h"
 #if defined(MUTANT_WAITING_FORGOTTEN)
 #define empty() empty() || true
@@ -211,8 +212,7 @@ struct abandoned_waiter : program<abandoned_waiter, 0, 2> {
         semaphore_core& core = s;
         G& g = gs[greens];
         g.state = g_state::waiting;
-        waiter w;
-        w.slot = &core;
+        semaphore_waiter w(&core, give_back);
         w.g = &g;
         const uint32_t bits = core.state_.lock_bits();
         core.waiters_.push_back(w);

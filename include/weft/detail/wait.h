@@ -361,7 +361,8 @@ void ready(waiter& w) noexcept;
 // the woken M has found the work: it spins, and while an M spins no other is woken.
 void ready_all(waiter* chain) noexcept;
 
-// A G that was handed a unit by a semaphore will never run again: gives the unit back.
+// A G that waited for a semaphore will never run again: gives back what it was handed, or serves
+// those behind it.
 void semaphore_wait_abandoned(waiter& w) noexcept;
 
 // In the child of fork: forgets the notes of plain threads and resets their lock.
