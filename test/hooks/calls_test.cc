@@ -35,6 +35,7 @@
 #include <weft/weft.h>
 
 #include "support/procs_test.h"
+#include "support/resources.h"
 #include "support/temp_folder.h"
 
 namespace weft::test {
@@ -230,24 +231,31 @@ void for_each_reading(F f) {
 
 }  // namespace
 
-// The point of all: with P = 1, the other green thread must run while the first one waits.
+// The point of all: with one P, the other green thread must run while the first one waits, and on the
+// same OS thread.
 TEST_P(Hooks, OthersRunWhileOneReads) {
     for_each_reading([&](const reading& way, fd_pair::kind what) {
         fd_pair ends(what);
         char got[4] = {};
         outcome o;
-        const uint64_t parks_before = rt().stats().parks;
+        int reads_on = 0;
+        int writes_on = 0;
         rt().run([&] {
             group s;
-            s.go([&] { o = call([&] { return way.read(ends.reader(), got); }); });
             s.go([&] {
-                for (int i = 0; i < 20; ++i) yield();
-                ASSERT_EQ(::write(ends.writer(), "abc", 3), 3);
+                reads_on = os_thread_id();
+                o = call([&] { return way.read(ends.reader(), got); });
             });
+            while (reads_on == 0) yield();
+            for (int i = 0; i < 20; ++i) yield();
+            writes_on = os_thread_id();
+            EXPECT_EQ(::write(ends.writer(), "abc", 3), 3);
         });
         EXPECT_EQ(o, (outcome{3, 0}));
         EXPECT_STREQ(got, "abc");
-        EXPECT_GT(rt().stats().parks, parks_before);
+        if (procs() == 1) {
+            EXPECT_EQ(reads_on, writes_on) << "the reader has blocked its OS thread";
+        }
     });
 }
 
