@@ -12,11 +12,7 @@ add_library(weft::hooks ALIAS weft_hooks)
 target_include_directories(weft_hooks PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(weft_hooks PUBLIC weft PRIVATE ${CMAKE_DL_LIBS})
 # No program calls a name of it, so without these a linker would leave it out.
-if(BUILD_SHARED_LIBS)
-  target_link_options(weft_hooks INTERFACE "LINKER:--push-state,--no-as-needed,$<TARGET_FILE:weft_hooks>,--pop-state")
-else()
-  target_link_options(weft_hooks INTERFACE "LINKER:--undefined=weft_hooks_are_linked")
-endif()
+target_link_options(weft_hooks INTERFACE "LINKER:--undefined=weft_hooks_are_linked")
 set_target_properties(weft_hooks PROPERTIES EXPORT_NAME hooks)
 weft_library_flags(weft_hooks)
 # Checks of sizes are the callers' (__read_chk), and their names are defined here.

@@ -22,8 +22,8 @@ void use_sleeps() noexcept;
 void use_closes() noexcept;
 void use_system() noexcept;
 
-// send() of all of the buffer, to a socket; it may block. Returns -1 with ENOTSOCK, and nothing
-// else done, if fd is none. Requires: may_park.
+// What send, recv, sendmsg and recvmsg do in a green thread. ENOTSOCK, with nothing done, if fd is not
+// a socket. Requires: may_park.
 ssize_t send_all(int fd, const void* data, size_t size, int flags, const sockaddr* to, socklen_t to_size) noexcept;
 ssize_t receive(int fd, void* into, size_t size, int flags, sockaddr* from, socklen_t* from_size) noexcept;
 ssize_t send_message(int fd, const msghdr* message, int flags) noexcept;

@@ -74,8 +74,8 @@ foreign_end await(int fd, bool writes) noexcept {
     }
 }
 
-// f(): the call as the program made it, which may block. attempt(): the call without blocking, where
-// the system can do that.
+// f(): the call as the program made it, which may block. attempt(): the call without blocking,
+// where the system can do that.
 template <typename Attempt, typename F>
 ssize_t read_file(int fd, Attempt attempt, F f) noexcept {
     const file_kind kind = kind_of(fd);
@@ -164,8 +164,7 @@ ssize_t read(int fd, void* into, size_t size) {
     const ssize_t moved = receive(fd, into, size, 0, nullptr, nullptr);
     if (moved >= 0 || last_error() != ENOTSOCK) return moved;
     const iovec one{into, size};
-    return read_file(
-        fd, [&] { return read_now(fd, &one, 1); }, [&] { return real_read(fd, into, size); });
+    return read_file(fd, [&] { return read_now(fd, &one, 1); }, [&] { return real_read(fd, into, size); });
 }
 
 ssize_t write(int fd, const void* data, size_t size) {
@@ -184,8 +183,7 @@ ssize_t readv(int fd, const iovec* parts, int count) {
     msghdr message = message_of(parts, count);
     const ssize_t moved = receive_message(fd, &message, 0);
     if (moved >= 0 || last_error() != ENOTSOCK) return moved;
-    return read_file(
-        fd, [&] { return read_now(fd, parts, count); }, [&] { return real_readv(fd, parts, count); });
+    return read_file(fd, [&] { return read_now(fd, parts, count); }, [&] { return real_readv(fd, parts, count); });
 }
 
 ssize_t writev(int fd, const iovec* parts, int count) {

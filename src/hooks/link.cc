@@ -1,4 +1,5 @@
-// link.cc: makes a linker use the whole of the static library: weft_hooks.cmake asks for the name here.
+// link.cc: makes a linker use the whole of the static library: weft_hooks.cmake asks for the name
+// here.
 #include "hooks/calls.h"
 
 // Not mangled, because a linker option names it.

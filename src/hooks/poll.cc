@@ -47,9 +47,7 @@ int64_t ns_of(const timespec& t) noexcept {
 bool is_valid(const timespec& t) noexcept { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000; }
 
 // What a wait for several descriptors without any returns: 0 at its deadline, or -1.
-int result_of(foreign_end end) noexcept {
-    return end == foreign_end::timed_out ? 0 : fail(error_of(end, 0));
-}
+int result_of(foreign_end end) noexcept { return end == foreign_end::timed_out ? 0 : fail(error_of(end, 0)); }
 
 // Calls attempt() until its result is not 0. add(fds): the descriptors. block(): the call as the
 // program made it, if the poller does not take them.
@@ -88,8 +86,7 @@ int poll_parked(pollfd* fds, nfds_t count, int64_t timeout_ns, int timeout_ms) n
             if (!writes || (fds[i].events & ~asks_to_write) != 0) all.add(fds[i].fd, false);
         }
     };
-    return wait_for_any(sides, deadline_after(timeout_ns), add, now,
-                        [=] { return real_poll(fds, count, timeout_ms); });
+    return wait_for_any(sides, deadline_after(timeout_ns), add, now, [=] { return real_poll(fds, count, timeout_ms); });
 }
 
 // The three sets of a select, before and after.
@@ -99,7 +96,8 @@ struct fd_sets {
     fd_set except;
 };
 
-int select_parked(int limit, fd_set* reads, fd_set* writes, fd_set* excepts, int64_t timeout_ns, timeval* timeout) noexcept {
+int select_parked(
+    int limit, fd_set* reads, fd_set* writes, fd_set* excepts, int64_t timeout_ns, timeval* timeout) noexcept {
     // Sets may be longer than fd_set; only what limit covers exists.
     constexpr int most = FD_SETSIZE;
     const auto block = [=] { return real_select(limit, reads, writes, excepts, timeout); };
@@ -195,8 +193,9 @@ int select(int limit, fd_set* reads, fd_set* writes, fd_set* excepts, timeval* t
     if (!may_park() || (timeout != nullptr && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
         return real_select(limit, reads, writes, excepts, timeout);
     const int64_t timeout_ns =
-        timeout == nullptr ? weft::detail::never
-                           : ns_of({timeout->tv_sec + timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000});
+        timeout == nullptr
+            ? weft::detail::never
+            : ns_of({timeout->tv_sec + timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000});
     return select_parked(limit, reads, writes, excepts, timeout_ns, timeout);
 }
 
@@ -218,8 +217,7 @@ int epoll_wait(int fd, epoll_event* events, int room, int timeout_ms) {
 
 int epoll_pwait(int fd, epoll_event* events, int room, int timeout_ms, const sigset_t* mask) {
     if (timeout_ms == 0 || !may_park()) return real_epoll_pwait(fd, events, room, timeout_ms, mask);
-    if (mask != nullptr)
-        return weft::blocking([=] { return real_epoll_pwait(fd, events, room, timeout_ms, mask); });
+    if (mask != nullptr) return weft::blocking([=] { return real_epoll_pwait(fd, events, room, timeout_ms, mask); });
     return epoll_wait_parked(fd, events, room, timeout_ms);
 }
 

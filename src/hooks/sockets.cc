@@ -3,8 +3,8 @@
 // Each is tried with MSG_DONTWAIT, so O_NONBLOCK of the descriptor never changes. A call that would
 // block asks for O_NONBLOCK and for the timeout of the socket, and waits.
 //
-// As in the kernel, a blocking send returns when everything is sent. A timeout, a cancellation or an
-// error after a part of it returns the length of that part.
+// As in the kernel, a blocking send returns when everything is sent. A timeout, a cancellation or
+// an error after a part of it returns the length of that part.
 //
 // accept has no such flag. It waits until a connection is there, and is then a blocking call
 // (weft::blocking), because a process or thread may have taken the connection meanwhile.
@@ -95,7 +95,7 @@ size_t size_of(const msghdr& message) noexcept {
     return size;
 }
 
-// Whether the rest of a short receive is to be waited for.
+// Whether a short receive must wait for the rest.
 bool waits_for_all(int fd, int flags, size_t moved, size_t size) noexcept {
     return (flags & MSG_WAITALL) != 0 && moved != 0 && moved < size && is_stream(fd);
 }
@@ -248,7 +248,8 @@ ssize_t recv(int fd, void* into, size_t size, int flags) {
 ssize_t recvfrom(int fd, void* into, size_t size, int flags, sockaddr* from, socklen_t* from_size) {
     if ((flags & not_for_us) != 0 || !may_park() || is_own_fd(fd))
         return real_recvfrom(fd, into, size, flags, from, from_size);
-    if (peeks_at_all(flags)) return weft::blocking([&] { return real_recvfrom(fd, into, size, flags, from, from_size); });
+    if (peeks_at_all(flags))
+        return weft::blocking([&] { return real_recvfrom(fd, into, size, flags, from, from_size); });
     return receive(fd, into, size, flags, from, from_size);
 }
 
@@ -297,8 +298,7 @@ ssize_t __recv_chk(int fd, void* into, size_t size, size_t room, int flags) {
     return recv(fd, into, size, flags);
 }
 
-ssize_t __recvfrom_chk(
-    int fd, void* into, size_t size, size_t room, int flags, sockaddr* from, socklen_t* from_size) {
+ssize_t __recvfrom_chk(int fd, void* into, size_t size, size_t room, int flags, sockaddr* from, socklen_t* from_size) {
     if (size > room) __chk_fail();
     return recvfrom(fd, into, size, flags, from, from_size);
 }

@@ -1,8 +1,10 @@
 // system.cc: calls that block in the system or in the C library: getaddrinfo, waitpid, flock.
 //
 // getaddrinfo and flock are blocking calls (weft::blocking): the C library's own sockets are out of
-// reach, and no descriptor tells when a lock is free. waitpid for one process waits for a descriptor
-// of that process (pidfd), and is a blocking call where the system has none, or for several.
+// reach, and no descriptor tells when a lock is free.
+//
+// waitpid for one process waits for a descriptor of that process (pidfd). For several processes,
+// and where the system has no such descriptors, it is a blocking call.
 #include <netdb.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -33,9 +35,8 @@ pid_t waitpid_parked(pid_t pid, int* status, int options) noexcept {
     const pid_t ended = real_waitpid(pid, status, options | WNOHANG);
     if (ended != 0) return ended;
     const auto block = [=] { return real_waitpid(pid, status, options); };
-    const int fd = pid > 0 && (options & has_stopped_too) == 0
-                       ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))
-                       : -1;
+    const int fd =
+        pid > 0 && (options & has_stopped_too) == 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
     if (fd < 0) return blocking(block);
     int error = 0;
     {

@@ -31,7 +31,8 @@ using detail::may_park;
 // The deadline after that many nanoseconds.
 [[nodiscard]] int64_t deadline_after(int64_t ns) noexcept;
 
-// errno for a wait that has ended without an event. timed_out: what the call has at its own timeout.
+// errno for a wait that has ended without an event. timed_out: what the call has at its own
+// timeout.
 [[nodiscard]] int error_of(foreign_end end, int timed_out) noexcept;
 
 // Whether poll() finds one of events on fd now. Errors count.

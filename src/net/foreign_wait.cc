@@ -54,7 +54,7 @@ void remember_process() noexcept {
     // relaxed: both are the same in all threads of a process
     if (owner.load(relaxed) != 0 && owner_forks.load(relaxed) == poll_desc::process()) return;
     owner_forks.store(poll_desc::process(), relaxed);  // relaxed: as above
-    owner.store(os::process_number(), relaxed);            // relaxed: as above
+    owner.store(os::process_number(), relaxed);        // relaxed: as above
 }
 
 bool is_in_own_memory() noexcept { return owner.load(relaxed) == os::process_number(); }  // relaxed: as above
@@ -173,7 +173,8 @@ foreign_end foreign_fds::wait(int64_t deadline_ns) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         watches_[i].side().pass_on();  // an edge that woke us was perhaps for another waiter
         const int error = add_to_poller(*watches_[i].desc);
-        // EPERM: a regular file, which is ready, so that the caller does not wait. EBADF: closed meanwhile.
+        // EPERM: a regular file, which is ready, so that the caller does not wait. EBADF: closed
+        // meanwhile.
         if (error == EBADF) return foreign_end::again;
         if (error != 0) return foreign_end::failed;
     }

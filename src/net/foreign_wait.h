@@ -43,8 +43,8 @@ namespace weft::detail {
 // Whether fd is an open file of weft, which is always non-blocking.
 [[nodiscard]] bool is_own_fd(int fd) noexcept;
 
-// Called around a close of fd, or of what fd has meant, by any thread. The first wakes green threads
-// that wait for it: they find it closed.
+// Called around a close of fd, or of what fd has meant, by any thread. The first wakes green
+// threads that wait for it: they find it closed.
 bool before_close(int fd) noexcept;
 void after_close(int fd) noexcept;
 

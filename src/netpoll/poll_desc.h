@@ -109,7 +109,7 @@ public:
     [[nodiscard]] bool is_borrowed() const noexcept { return (word_.load(relaxed) & borrowed) != 0; }  // relaxed: hint
 
     // The owner of a borrowed file is about to close it: ends the generation and wakes its waiters,
-    // who find it closed. Returns false if there was none.
+    // which find it closed. Returns false if it is not borrowed.
     bool renounce() noexcept;
 
     // After the close that renounce() announced: makes waiters that have come in between try again.

@@ -1,4 +1,5 @@
-// Calls of libc by green threads and by plain threads: what they return, and that others run meanwhile.
+// Calls of libc by green threads and by plain threads: what they return, and that others run
+// meanwhile.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -110,7 +111,9 @@ private:
 class group {
 public:
     group() = default;
+
     ~group() { wait(); }
+
     group(const group&) = delete;
     group& operator=(const group&) = delete;
 
@@ -231,8 +234,8 @@ void for_each_reading(F f) {
 
 }  // namespace
 
-// The point of all: with one P, the other green thread must run while the first one waits, and on the
-// same OS thread.
+// The point of all: with one P, the other green thread must run while the first one waits, and on
+// the same OS thread.
 TEST_P(Hooks, OthersRunWhileOneReads) {
     for_each_reading([&](const reading& way, fd_pair::kind what) {
         fd_pair ends(what);
@@ -299,7 +302,8 @@ TEST_P(Hooks, PlainThreadsBlockAsBefore) {
 
 TEST_P(Hooks, NonblockingDescriptorsSayEagain) {
     for_each_reading([&](const reading& way, fd_pair::kind what) {
-        if (std::string(way.name).find("poll") != std::string::npos || std::string(way.name).find("select") != std::string::npos)
+        if (std::string(way.name).find("poll") != std::string::npos ||
+            std::string(way.name).find("select") != std::string::npos)
             return;
         fd_pair ends(what);
         outcome by_fcntl;
@@ -541,7 +545,8 @@ TEST_P(Hooks, ANumberThatWasClosedUnnoticedIsWaitedForAgain) {
             EXPECT_EQ(::write(ends->writer(), "x", 1), 1);
             s.wait();
             EXPECT_EQ(c, 'x');
-            // Not by the functions of the C library, which the hooks see. The next round has the same numbers.
+            // Not by the functions of the C library, which the hooks see. The next round has the
+            // same numbers.
             ::syscall(SYS_close, ends->reader());
             ::syscall(SYS_close, ends->writer());
             ends->forget();

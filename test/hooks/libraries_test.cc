@@ -1,4 +1,4 @@
-// Client libraries that know nothing of green threads, unmodified and blocking: hiredis and libcurl.
+// Client libraries that know nothing of green threads, unmodified and blocking: hiredis, libcurl.
 #include <curl/curl.h>
 #include <hiredis/hiredis.h>
 
@@ -144,10 +144,11 @@ TEST_P(HooksWithLibraries, TheEasyInterfaceOfLibcurl) {
                 ::curl_easy_setopt(c, CURLOPT_URL, url.c_str());
                 ::curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
                 ::curl_easy_setopt(c, CURLOPT_WRITEDATA, &got);
-                ::curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, +[](char* data, size_t size, size_t n, void* to) {
-                    static_cast<std::string*>(to)->append(data, size * n);
-                    return size * n;
-                });
+                ::curl_easy_setopt(
+                    c, CURLOPT_WRITEFUNCTION, +[](char* data, size_t size, size_t n, void* to) {
+                        static_cast<std::string*>(to)->append(data, size * n);
+                        return size * n;
+                    });
                 if (::curl_easy_perform(c) == CURLE_OK && got == "hello") ++passed;
                 ::curl_easy_cleanup(c);
             });
