@@ -75,7 +75,7 @@ endfunction()
 function(weft_glob_sources result)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cc" "${PROJECT_SOURCE_DIR}/src/*.S")
   list(FILTER found EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER found EXCLUDE REGEX "/src/(instrument|tls|observe|sim|http|http_client|redis|postgres|nats)/")  # separate libraries
+  list(FILTER found EXCLUDE REGEX "/src/(instrument|tls|observe|sim|http|http_client|redis|postgres|nats|hooks)/")  # separate libraries
   weft_keep_platform(found)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()

@@ -20,13 +20,17 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 FOLDER = os.path.join(ROOT, "cmake", "exports")
-LIBRARIES = ["weft", "weft_tls", "weft_http", "weft_http_client", "weft_redis", "weft_postgres", "weft_nats", "weft_sim", "weft_observe",
+LIBRARIES = ["weft", "weft_tls", "weft_http", "weft_http_client", "weft_redis", "weft_postgres", "weft_nats", "weft_hooks", "weft_sim", "weft_observe",
              "weft_observe_page"]
-USERS = ["weft_tls", "weft_http", "weft_http_client", "weft_redis", "weft_postgres", "weft_nats", "weft_sim", "weft_observe", "weft_observe_page",
+USERS = ["weft_tls", "weft_http", "weft_http_client", "weft_redis", "weft_postgres", "weft_nats", "weft_hooks", "weft_sim", "weft_observe", "weft_observe_page",
          "weft_instrument", "weft_program"]
 # Names that no header declares, because programs do not call them by name.
 UNDECLARED = {
     "weft": [f"__wrap_pthread_mutex_{name}" for name in ("clocklock", "lock", "timedlock", "trylock", "unlock")],  # weft_check_mutexes()
+    "weft_hooks": ["__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk", "accept", "accept4", "clock_nanosleep", "close",
+                   "close_range", "connect", "dup2", "dup3", "epoll_pwait", "epoll_wait", "fclose", "flock", "getaddrinfo",
+                   "nanosleep", "poll", "ppoll", "pselect", "read", "readv", "recv", "recvfrom", "recvmsg", "select", "send",
+                   "sendmsg", "sendto", "sleep", "usleep", "waitpid", "weft_hooks_are_linked", "write", "writev"],  # the C library's
     "weft_sim": ["clock_gettime", "gettimeofday", "time", "arc4random", "arc4random_buf", "arc4random_uniform", "getentropy", "getrandom",
                  "rand", "random", "srand", "srandom", "std::random_device::_M_getval"],  # in place of the C library's
     "weft_observe": ["weft_find_in_debug_information", "otel_thread_ctx_v1"],

@@ -28,6 +28,7 @@ PARTS = {
     "weft-redis": ("libweft_redis.*", ["hiredis"]),
     "weft-postgres": ("libweft_postgres.*", ["libpq"]),
     "weft-nats": ("libweft_nats.*", ["libnats"]),
+    "weft-hooks": ("libweft_hooks.*", []),
     "weft-sim": ("libweft_sim.*", []),
     "weft-observe": ("libweft_observe.*", ["elfutils", "protozero", "zlib"]),
     "weft-observe-page": ("libweft_observe_page.*", ["boost"]),

@@ -8,7 +8,7 @@ SYSTEMS = {
     "windows": ["windows"],
 }
 PROCESSORS = ["x86_64", "aarch64", "riscv64"]
-COMPONENTS = ["instrument", "tls", "http", "http_client", "redis", "postgres", "nats", "observe", "sim"]
+COMPONENTS = ["instrument", "tls", "http", "http_client", "redis", "postgres", "nats", "hooks", "observe", "sim"]
 
 def _split(path):
     """Returns the path without extension, system and processor; the system or ""; the processor or ""."""

@@ -65,7 +65,7 @@ void poll_desc::leave() noexcept {
     const uint64_t word = word_.fetch_sub(1, acq_rel);  // R2, A2
     WEFT_ASSERT((word & users_mask) != 0);
     const bool last = (word & users_mask) == 1;
-    if (last && (word & (closing | borrowed)) != 0 && (word & unused) == 0) [[unlikely]]
+    if (last && (word & (closing | borrowed)) != 0 && (word & (unused | kept)) == 0) [[unlikely]]
         finish(word - 1);
 }
 
@@ -120,6 +120,71 @@ uint32_t poll_desc::borrow() noexcept {
             return generation_of(word);
         }
     }
+}
+
+uint32_t poll_desc::borrow_kept() noexcept {
+    uint64_t word = word_.load(relaxed_cas);
+    for (;;) {
+        if ((word & unused) != 0) {
+            if (const uint32_t generation = begin(borrowed | kept, true)) return generation;
+            word = word_.load(relaxed_cas);
+        } else if ((word & closing) != 0) {
+            return 0;
+        } else {
+            const uint64_t next = (word | ((word & borrowed) != 0 ? kept : 0)) + 1;
+            if (word_.compare_exchange_weak(word, next, acq_rel, relaxed)) return generation_of(word);  // A2; as above
+        }
+    }
+}
+
+int poll_desc::add_anew(poll_backend& where) noexcept {
+    registering_.lock();
+    poll_backend* home = home_.load(relaxed_locked);
+    if (home == nullptr) home = &where;
+    int error = home->add(fd_, token());
+    if (error == EEXIST && home_.load(relaxed_locked) == nullptr) {  // as in add_to
+        home->remove(fd_);
+        error = home->add(fd_, token());
+    }
+    if (error == EEXIST) error = 0;
+    home_.store(error == 0 ? home : nullptr, relaxed_locked);
+    registering_.unlock();
+    return error;
+}
+
+bool poll_desc::renounce() noexcept {
+    if ((word_.load(relaxed) & borrowed) == 0) return false;  // relaxed: a borrower before the close is seen
+    registering_.lock();
+    const uint32_t in_bits = in.word_.lock_bits();
+    const uint32_t out_bits = out.word_.lock_bits();
+    uint64_t word = word_.load(relaxed_cas);
+    uint64_t next = 0;
+    do {
+        if ((word & borrowed) == 0) {
+            out.word_.unlock_bits(out_bits);
+            in.word_.unlock_bits(in_bits);
+            registering_.unlock();
+            return false;
+        }
+        const uint64_t users = word & users_mask;
+        const uint64_t flags = users == 0 ? closing | unused : borrowed;
+        const uint32_t generation = std::max(generation_of(word) + 1, 1U);
+        next = uint64_t{generation} << generation_shift | flags | users;
+    } while (!word_.compare_exchange_weak(word, next, acq_rel, relaxed));  // A2
+    remove_locked();
+    waiter* readers = in.renew_locked();
+    waiter* writers = out.renew_locked();
+    out.word_.unlock_bits((out_bits + poll_side::edge) & poll_side::edges_mask);
+    in.word_.unlock_bits((in_bits + poll_side::edge) & poll_side::edges_mask);
+    registering_.unlock();
+    ready_all(readers);
+    ready_all(writers);
+    return true;
+}
+
+void poll_desc::look_after_close() noexcept {
+    const uint64_t word = word_.load(relaxed);  // relaxed: a waiter that begins later finds the file closed
+    if ((word & borrowed) != 0 && (word & users_mask) != 0) wake_all();
 }
 
 // For another borrower: the owner may have closed the file, and a new one, not added yet, has its

@@ -17,6 +17,11 @@
 // users remain. So open() first ends such a generation, and removes the number from the poller, to
 // which a borrower may have added the new file.
 //
+// A file of code that does not know of weft (weft::hooks) is borrowed and kept: it stays in the
+// poller between uses, because it is waited for again and again. Nothing says reliably when it is
+// closed, so each of its waits adds it again (add_anew). Where a close is seen, renounce() ends the
+// generation.
+//
 // Rejected: a descriptor per open file: it needs type-stable memory, and a table for borrowed
 // files.
 //
@@ -48,6 +53,9 @@ public:
 
     // The descriptor of that number; nullptr: out of memory, or no valid number.
     [[nodiscard]] static poll_desc* of(int fd) noexcept;
+
+    // The same, if it has been made; else nullptr.
+    [[nodiscard]] static poll_desc* existing(int fd) noexcept;
 
     // The first existing one with that number or a higher one, or nullptr.
     [[nodiscard]] static poll_desc* from(int fd) noexcept;
@@ -89,6 +97,27 @@ public:
     // Begins a use of a file, owned or not. Returns its generation, or 0: it is being closed.
     [[nodiscard]] uint32_t borrow() noexcept;
 
+    // As borrow(), for a file that stays in the poller when its last user leaves. Its waits call
+    // add_anew.
+    [[nodiscard]] uint32_t borrow_kept() noexcept;
+
+    // Adds it to its home, or to where if it has none, also if the number means another file since.
+    // Requires: a user. Returns 0 or an errno value.
+    [[nodiscard]] int add_anew(poll_backend& where) noexcept;
+
+    // Whether something that is not weft's was waited for. A hint.
+    [[nodiscard]] bool is_borrowed() const noexcept { return (word_.load(relaxed) & borrowed) != 0; }  // relaxed: hint
+
+    // The owner of a borrowed file is about to close it: ends the generation and wakes its waiters,
+    // which find it closed. Returns false if it is not borrowed.
+    bool renounce() noexcept;
+
+    // After the close that renounce() announced: makes waiters that have come in between try again.
+    void look_after_close() noexcept;
+
+    // Whether an open file of weft has that number. A hint, unless it is the caller's.
+    [[nodiscard]] static bool is_owned(int fd) noexcept;
+
     // nullptr: in no poller.
     [[nodiscard]] poll_backend* home() const noexcept { return home_.load(relaxed); }  // relaxed: a look; else locked
 
@@ -124,7 +153,8 @@ private:
     static constexpr uint64_t closing = uint64_t{1} << 31;
     static constexpr uint64_t unused = uint64_t{1} << 30;  // only together with closing, so that enter refuses
     static constexpr uint64_t borrowed = uint64_t{1} << 29;
-    static constexpr uint64_t users_mask = borrowed - 1;
+    static constexpr uint64_t kept = uint64_t{1} << 28;  // only together with borrowed
+    static constexpr uint64_t users_mask = kept - 1;
     [[nodiscard]] uint64_t token() const noexcept;
     uint32_t begin(uint64_t flags, bool only_unused) noexcept;
     void finish(uint64_t word) noexcept;

@@ -47,6 +47,13 @@ poll_desc* poll_desc::of(int fd) noexcept {
     return &b->of[number % block_size];
 }
 
+poll_desc* poll_desc::existing(int fd) noexcept {
+    const auto number = static_cast<uint32_t>(fd);
+    if (fd < 0 || number / block_size >= blocks_max) return nullptr;
+    block* b = blocks[number / block_size].load(acquire);  // pairs with of
+    return b == nullptr ? nullptr : &b->of[number % block_size];
+}
+
 poll_desc* poll_desc::from(int fd) noexcept {
     auto number = static_cast<uint32_t>(fd);
     const uint32_t reach = blocks_reach.load(acquire);  // pairs with of
@@ -55,6 +62,12 @@ poll_desc* poll_desc::from(int fd) noexcept {
         number = 0;
     }
     return nullptr;
+}
+
+bool poll_desc::is_owned(int fd) noexcept {
+    const poll_desc* d = existing(fd);
+    // relaxed: a hint; its owner has opened it before
+    return d != nullptr && (d->word_.load(relaxed) & (closing | unused | borrowed)) == 0;
 }
 
 bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: a waiter has made one before

@@ -79,8 +79,8 @@ void join_thread(thread_id id) noexcept {
 
 thread_id this_thread_id() noexcept { return std::bit_cast<thread_id>(pthread_self()); }
 
-// Neither calls sched_yield() or nanosleep(): weft::sim replaces these for green threads of a
-// simulation, and the caller may hold a lock of the runtime.
+// Neither calls sched_yield(), nanosleep() or clock_nanosleep(): weft::sim replaces these for green
+// threads of a simulation, weft::hooks for all, and the caller may hold a lock of the runtime.
 void yield_thread() noexcept {
 #if defined(SYS_sched_yield)
     syscall(SYS_sched_yield);
@@ -93,6 +93,8 @@ void sleep_ns(int64_t ns) noexcept {
     const timespec t = {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
 #if defined(__APPLE__)
     nanosleep(&t, nullptr);
+#elif defined(SYS_clock_nanosleep)
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, nullptr);
 #else
     clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);
 #endif

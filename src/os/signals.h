@@ -20,6 +20,9 @@ namespace weft::detail::os {
 // For the calling thread. With nullptr, overflows are not reported, and stacks do not grow.
 void install_alternate_stack(void* memory) noexcept;
 
+// Whether address lies in that stack. Allows nullptr.
+[[nodiscard]] bool is_on_alternate_stack(const void* memory, const void* address) noexcept;
+
 // Unmaps it, and restores the previous one if the calling thread has it installed. Allows nullptr.
 void remove_alternate_stack(void* memory) noexcept;
 

@@ -89,6 +89,13 @@ void install_alternate_stack(void* memory) noexcept {
     a->installed = sigaltstack(&mine, &a->before) == 0;
 }
 
+bool is_on_alternate_stack(const void* memory, const void* address) noexcept {
+    if (memory == nullptr) return false;
+    const auto* first = static_cast<const char*>(memory);
+    const auto* at = static_cast<const char*>(address);
+    return at >= first && at < first + static_cast<const alternate*>(memory)->mapped;
+}
+
 void remove_alternate_stack(void* memory) noexcept {
     if (memory == nullptr) return;
     auto* a = static_cast<alternate*>(memory);

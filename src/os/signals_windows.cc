@@ -120,6 +120,12 @@ void install_alternate_stack(void* memory) noexcept {
     grown_to = 0;  // a thread-local may be allocated at its first use, which a handler must not do
 }
 
+bool is_on_alternate_stack(const void* memory, const void* address) noexcept {
+    static_cast<void>(memory);
+    static_cast<void>(address);
+    return false;  // handlers run on the stack of the fault
+}
+
 void remove_alternate_stack(void* memory) noexcept {
     if (memory == nullptr) return;
     auto* a = static_cast<alternate*>(memory);

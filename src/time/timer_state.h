@@ -16,8 +16,8 @@
 //
 // Invariants: I1. placed implies that alarm.home and where are those of one runtime, which exists
 //                 while the lock is held.
-//             I2. A call takes its G when it fires. Without memory for it, the alarm is placed again
-//                 for a moment later, and the timer stays armed.
+//             I2. A call takes its G when it fires. Without memory for it, the alarm is placed
+//                 again for a moment later, and the timer stays armed.
 //             I3. Dropping the last handle frees the block; if the alarm is on its way then, fire()
 //                 does.
 // Locks:      the channel's, then that of a timer queue.

@@ -185,6 +185,8 @@ def main():
                 raise RuntimeError(f"the headers of {client} are installed without its library, or the library without them")
             if has_client:
                 by_pkg_config(work, prefix, libraries, f"weft-{client}", f"{client}_user.cc")
+        if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-hooks.pc")):
+            by_pkg_config(work, prefix, libraries, "weft-hooks", "hooks_user.cc")
         if os.path.exists(os.path.join(libraries, "pkgconfig", "weft-observe.pc")):
             by_pkg_config(work, prefix, libraries, "weft-observe", "observed.cc")
         if not installed_only:

@@ -23,7 +23,7 @@ import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
 LAYERS = ["base", "os", "events", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "io", "tls", "fs", "process",
-          "signals", "c", "http", "http_client", "redis", "postgres", "nats", "observe", "sim"]
+          "signals", "c", "http", "http_client", "redis", "postgres", "nats", "hooks", "observe", "sim"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -47,7 +47,7 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio", "http", "http_client", "redis", "postgres", "nats", "observe", "sim"]
+COMPONENTS = ["tls", "asio", "http", "http_client", "redis", "postgres", "nats", "hooks", "observe", "sim"]
 
 # Components that build on another one, and headers of a component in the folder of another one.
 BUILD_ON = {"http": ["http_client"]}

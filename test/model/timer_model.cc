@@ -400,7 +400,8 @@ struct call_that_never_comes : suite<call_that_never_comes, 0, 2> {
     }
 };
 
-// With a function: dropped, or detached, while an M fires. There may be no memory for the call then.
+// With a function: dropped, or detached, while an M fires. There may be no memory for the call
+// then.
 template <bool Detached, bool Lacks = false>
 struct call_against_drop : suite<call_against_drop<Detached, Lacks>, 0, 2> {
     call_against_drop() : suite<call_against_drop<Detached, Lacks>, 0, 2>(the_function) {

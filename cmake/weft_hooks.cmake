@@ -1,0 +1,22 @@
+# weft_hooks.cmake: weft::hooks, a separate library: blocking calls of the C library park the green
+# thread that makes them. Linux only.
+#
+# A program that links it has the functions of the C library replaced (docs/hooks.md). The library
+# weft is independent of it.
+if(NOT weft_system STREQUAL "linux")
+  return()
+endif()
+file(GLOB weft_hooks_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/hooks/*.cc")
+add_library(weft_hooks ${weft_hooks_sources})
+add_library(weft::hooks ALIAS weft_hooks)
+target_include_directories(weft_hooks PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(weft_hooks PUBLIC weft PRIVATE ${CMAKE_DL_LIBS})
+# No program calls a name of it, so without these a linker would leave it out.
+target_link_options(weft_hooks INTERFACE "LINKER:--undefined=weft_hooks_are_linked")
+set_target_properties(weft_hooks PROPERTIES EXPORT_NAME hooks)
+weft_library_flags(weft_hooks)
+# Checks of sizes are the callers' (__read_chk), and their names are defined here.
+target_compile_options(weft_hooks PRIVATE -U_FORTIFY_SOURCE)
+weft_exports(weft_hooks)
+weft_strict_warnings(weft_hooks)
+add_dependencies(weft_components weft_hooks)
