@@ -35,6 +35,7 @@ MODULES = ("veth", "tun", "sch_netem")
 PYTHON = "/usr/bin/python3"  # Debian's, which has its library at one place
 TOOLS = ("ip", "tc", "unshare", "nsenter", "setpriv", "openssl")
 TOOLS += ("bash", "find", "wc", "tail", "tr", "grep", "sort", "uniq", "cat")  # wordcount is compared with them
+SERVERS = ("redis-server", "nats-server")  # of examples that are built if these are installed
 WITH_LINES = ("33_hang", "34_leak", "36_contention", "37_lost", "45_lock_order")  # they must name lines of their sources
 SETTINGS = ("/etc/hosts", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/ssl/openssl.cnf",
             "/usr/lib/ssl/openssl.cnf")
@@ -146,6 +147,7 @@ def make_root(work, kernel_folder, chosen, build):
         if not found:
             fail(f"there is no program {tool}")
         root.add(found)
+    root.add(*filter(None, map(shutil.which, SERVERS)))
     root.add(PYTHON)
     library = Path(output_of(PYTHON, "-c", "import os; print(os.path.dirname(os.__file__))").strip())
     root.add_folder(library, ignore=PYTHON_LEFT_OUT)
@@ -241,7 +243,7 @@ def check(lines, expected, work):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--limit", type=int, default=900)
+    parser.add_argument("--limit", type=int, default=1500)
     parser.add_argument("--accelerator", choices=("kvm", "tcg"))
     parser.add_argument("--cpus", type=int, default=2)
     parser.add_argument("--labels", default="unit,example,net")
