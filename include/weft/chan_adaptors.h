@@ -273,17 +273,17 @@ template <typename T>
     copies.reserve(n);
     for (std::size_t i = 0; i < n; ++i) copies.emplace_back(capacity);
     std::vector<recv_chan<T>> readers(copies.begin(), copies.end());
-    s.go({.name = "fan_out"}, [source = std::move(source), copies = std::move(copies)] {
+    s.go({.name = "fan_out"}, [from = std::move(source), to = std::move(copies)] {
         struct close_all {
             const std::vector<chan<T>>& all;
 
             ~close_all() {
                 for (const chan<T>& c : all) c.close();
             }
-        } const at_end{copies};
+        } const at_end{to};
 
-        while (std::optional<T> value = source.recv()) {
-            for (const chan<T>& c : copies) c.send(*value);
+        while (std::optional<T> value = from.recv()) {
+            for (const chan<T>& c : to) c.send(*value);
         }
     });
     return readers;

@@ -75,7 +75,7 @@ TEST_P(TaskGroup, NoMoreThanTheLimitRunAtATime) {
             task_group g;
             g.limit(limit);
             for (int i = 0; i < scaled(100); ++i) {
-                g.go([&] {
+                g.go([&, i] {
                     if (++inside > limit) ++excesses;
                     if (i % 4 == 0) sleep_for(20us);
                     --inside;

@@ -29,7 +29,7 @@ CLANG = ["clang++-19", "-std=c++20", "-stdlib=libc++", "-fexperimental-library",
 CLANG += ["-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-pre-c++20-compat-pedantic", "-Wno-c++20-compat", "-Wno-padded",
           "-Wno-unsafe-buffer-usage", "-Wno-weak-vtables"]
 # Headers of libstdc++ do not survive the macros, so they come first.
-STANDARD = """algorithm array atomic bit charconv chrono compare concepts coroutine cstddef cstdint deque exception functional future iterator limits
+STANDARD = """algorithm array atomic bit charconv chrono compare concepts coroutine cstddef cstdint deque exception functional future iterator limits map
 memory mutex new optional semaphore set shared_mutex source_location span stdexcept stop_token string string_view system_error thread tuple type_traits
 utility variant vector""".split()
 MACROS = "#define min(a, b) ((a) < (b) ? (a) : (b))\n#define max(a, b) ((a) > (b) ? (a) : (b))\n"

@@ -29,13 +29,13 @@ using test::check;
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-void passes(const std::function<void()>& body) {
+void patterns_hold(const std::function<void()>& body) {
     const sim::report r = sim::explore({.schedules = 300, .lateness = 0ns}, body);
     EXPECT_TRUE(r) << r.text();
 }
 
 TEST(Patterns, ALimiterIsExactlyAsFastAsItsRate) {
-    passes([] {
+    patterns_hold([] {
         // A third of a second each: no rounding adds up.
         rate_limiter limit({.tokens = 3, .per = 1s, .burst = 2});
         const clock::time_point begin = clock::now();
@@ -49,7 +49,7 @@ TEST(Patterns, ALimiterIsExactlyAsFastAsItsRate) {
 }
 
 TEST(Patterns, ALimiterServesALargeRequestBeforeLaterSmallOnes) {
-    passes([] {
+    patterns_hold([] {
         rate_limiter limit({.tokens = 1, .per = 1s, .burst = 5});
         limit.acquire(5);
         std::vector<int> order;
@@ -70,7 +70,7 @@ TEST(Patterns, ALimiterServesALargeRequestBeforeLaterSmallOnes) {
 }
 
 TEST(Patterns, ALimiterLosesNoTimeToAnInterruptedCaller) {
-    passes([] {
+    patterns_hold([] {
         rate_limiter limit({.tokens = 1, .per = 1s, .burst = 10});
         limit.acquire(10);
         const clock::time_point begin = clock::now();
@@ -94,7 +94,7 @@ TEST(Patterns, ALimiterLosesNoTimeToAnInterruptedCaller) {
 }
 
 TEST(Patterns, AWeightedSemaphoreIsFairAndNeverOverfull) {
-    passes([] {
+    patterns_hold([] {
         weighted_semaphore s(3);
         int taken = 0;
         wait_group all;
@@ -118,7 +118,7 @@ TEST(Patterns, AWeightedSemaphoreIsFairAndNeverOverfull) {
 }
 
 TEST(Patterns, AGroupEndsWithItsFirstException) {
-    passes([] {
+    patterns_hold([] {
         task_group g;
         g.limit(2);
         bool thrown = false;
@@ -140,7 +140,7 @@ TEST(Patterns, AGroupEndsWithItsFirstException) {
 }
 
 TEST(Patterns, MergedChannelsYieldAllAndThenEnd) {
-    passes([] {
+    patterns_hold([] {
         std::vector<recv_chan<int>> sources;
         for (int s = 0; s < 3; ++s) {
             const chan<int> c(static_cast<std::size_t>(s));
@@ -158,7 +158,7 @@ TEST(Patterns, MergedChannelsYieldAllAndThenEnd) {
 }
 
 TEST(Patterns, ABatchIsNoLaterThanItsDelay) {
-    passes([] {
+    patterns_hold([] {
         const chan<int> c;
         go([c] {
             for (int i = 0; i < 5; ++i) {
@@ -177,7 +177,7 @@ TEST(Patterns, ABatchIsNoLaterThanItsDelay) {
 }
 
 TEST(Patterns, TheNewestValueIsReadInTheEnd) {
-    passes([] {
+    patterns_hold([] {
         const chan<int> c(1);
         wait_group senders;
         for (int s = 1; s <= 2; ++s) senders.go([=] { send_latest(c, s); });

@@ -20,13 +20,13 @@ namespace {
 
 using test::check;
 
-void passes(const std::function<void()>& body) {
+void trees_work(const std::function<void()>& body) {
     const sim::report r = sim::explore({.schedules = 50}, body);
     EXPECT_TRUE(r) << r.text();
 }
 
 TEST(SimulatedTrees, AreMadeWalkedThroughAndRemoved) {
-    passes([] {
+    trees_work([] {
         check(fs::create_directories("/tmp/t/a/b"), "not made");
         check(!fs::create_directories("/tmp/t/a/b"), "made twice");
         fs::write_file("/tmp/t/a/file", "text");
@@ -43,7 +43,7 @@ TEST(SimulatedTrees, AreMadeWalkedThroughAndRemoved) {
 }
 
 TEST(SimulatedTrees, TemporaryFilesAndDirectoriesRemoveThemselves) {
-    passes([] {
+    trees_work([] {
         {
             const fs::temporary_directory d;
             fs::temporary_file f("part-", d.path());
@@ -68,7 +68,7 @@ std::string refusal(const std::function<void()>& f) {
 }
 
 TEST(SimulatedTrees, WhatTheDiskLacksIsRefusedWithAReason) {
-    passes([] {
+    trees_work([] {
         fs::write_file("/tmp/f", "text");
         fs::file f("/tmp/f");
         const std::function<void()> calls[] = {
