@@ -740,6 +740,7 @@ struct renounced_for_good : with_file<renounced_for_good, 0, 2> {
             RL_ASSERT(o == found_it_closed);
         } else {
             static_cast<void>(desc.renounce());
+            dawdle();
             system.close();
             desc.look_after_close();
         }
