@@ -158,7 +158,7 @@ private:
     [[nodiscard]] uint64_t token() const noexcept;
 
     // The word, after all changes until now: a load could miss a borrower that has just come.
-    [[nodiscard]] uint64_t latest() noexcept { return word_.fetch_add(0, acq_rel); }
+    [[nodiscard]] uint64_t latest() noexcept { return word_.fetch_add(0, acq_rel); }  // A2
 
     uint32_t begin(uint64_t flags, bool only_unused) noexcept;
     void finish(uint64_t word) noexcept;
