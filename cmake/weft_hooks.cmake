@@ -1,9 +1,14 @@
 # weft_hooks.cmake: weft::hooks, a separate library: blocking calls of the C library park the green
-# thread that makes them. Linux only.
+# thread that makes them. For Linux with glibc.
 #
 # A program that links it has the functions of the C library replaced (docs/hooks.md). The library
 # weft is independent of it.
 if(NOT weft_system STREQUAL "linux")
+  return()
+endif()
+check_cxx_source_compiles("#include <features.h>\n#if !defined(__GLIBC__)\n#error\n#endif\nint main() {}" weft_has_glibc)
+if(NOT weft_has_glibc)
+  message(STATUS "weft: weft::hooks left out: it needs glibc")
   return()
 endif()
 file(GLOB weft_hooks_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/hooks/*.cc")
