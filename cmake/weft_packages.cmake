@@ -118,13 +118,15 @@ endmacro()
 weft_client_packages(redis Redis hiredis libhiredis-dev)
 weft_client_packages(postgres PostgreSQL libpq libpq-dev)
 weft_client_packages(nats NATS libnats libnats-dev)
-weft_package(hooks libweft-hooks${weft_abi} SECTION libs SUMMARY "blocking calls of libc park green threads of weft"
-  DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
-  TEXT "${weft_about}\nThis package has the shared library that replaces blocking calls of the\nC library.")
-weft_package(hooks_dev libweft-hooks-dev SECTION libdevel
-  SUMMARY "blocking calls of libc park green threads of weft (development files)"
-  DEPENDS "libweft-hooks${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})"
-  TEXT "${weft_about}\nThis package has the files for CMake and pkg-config of the library that\nreplaces blocking calls of the C library.")
+if(TARGET weft_hooks)
+  weft_package(hooks libweft-hooks${weft_abi} SECTION libs SUMMARY "blocking calls of libc park green threads of weft"
+    DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
+    TEXT "${weft_about}\nThis package has the shared library that replaces blocking calls of the\nC library.")
+  weft_package(hooks_dev libweft-hooks-dev SECTION libdevel
+    SUMMARY "blocking calls of libc park green threads of weft (development files)"
+    DEPENDS "libweft-hooks${weft_abi} (= ${weft_package_version}), libweft-dev (= ${weft_package_version})"
+    TEXT "${weft_about}\nThis package has the files for CMake and pkg-config of the library that\nreplaces blocking calls of the C library.")
+endif()
 weft_package(sim libweft-sim${weft_abi} SECTION libs SUMMARY "tests of green threads in controlled orders"
   DEPENDS "libweft${weft_abi} (= ${weft_package_version})"
   TEXT "${weft_about}\nThis package has the shared library that runs tests in many orders of\ntheir green threads.")

@@ -1,9 +1,9 @@
 // closes.cc: close, dup2, dup3, close_range, closefrom and fclose.
 //
-// A green thread that waits for a descriptor wakes when any thread closes it through these: its call
-// returns -1 with EBADF. (A plain thread in a system call waits on, with the file that it has.) The
-// waiters are told before the close, because the number may mean another file right after it, on
-// which they must not go on.
+// A green thread that waits for a descriptor wakes when any thread closes it through these: its
+// call returns -1 with EBADF. (A plain thread in a system call waits on, with the file that it
+// has.) The waiters are told before the close, because the number may mean another file right after
+// it, on which they must not go on.
 //
 // These work for all threads, not only for green ones. A descriptor that no green thread has waited
 // for costs a load.
@@ -28,13 +28,11 @@ constinit const real<int(unsigned, unsigned, int)> real_close_range("close_range
 // f() closes what fd has meant.
 template <typename F>
 int close_by(int fd, F f) noexcept {
-    const bool was_known = detail::before_close(fd);
+    detail::before_close(fd);
     const int result = f();
-    if (was_known) {
-        const int error = last_error();
-        detail::after_close(fd);
-        set_error(error);
-    }
+    const int error = last_error();
+    detail::after_close(fd);
+    set_error(error);
     return result;
 }
 

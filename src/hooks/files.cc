@@ -1,7 +1,7 @@
 // files.cc: read, write, readv and writev.
 //
 // These take descriptors of any kind. A socket is tried first, as recv or send with MSG_DONTWAIT:
-// ENOTSOCK costs 0.1 us. Of the others
+// ENOTSOCK costs 0.3 us. Of the others
 //
 //   regular files, folders, disks   are always ready, and take their time: a blocking call
 //   pipes                           are read and written with RWF_NOWAIT, and waited for

@@ -69,13 +69,14 @@ bool is_in_own_memory() noexcept { return owner.load(relaxed) == os::process_num
 
 bool is_own_fd(int fd) noexcept { return poll_desc::is_owned(fd); }
 
-bool before_close(int fd) noexcept {
+void before_close(int fd) noexcept {
     poll_desc* d = poll_desc::existing(fd);
-    return d != nullptr && d->is_borrowed() && is_in_own_memory() && d->renounce();
+    if (d != nullptr && d->is_borrowed() && is_in_own_memory()) d->renounce();
 }
 
 void after_close(int fd) noexcept {
-    if (poll_desc* d = poll_desc::existing(fd)) d->look_after_close();
+    poll_desc* d = poll_desc::existing(fd);
+    if (d != nullptr && d->is_borrowed() && is_in_own_memory()) d->look_after_close();
 }
 
 void before_close_range(unsigned first, unsigned last) noexcept {

@@ -44,8 +44,9 @@ namespace weft::detail {
 [[nodiscard]] bool is_own_fd(int fd) noexcept;
 
 // Called around a close of fd, or of what fd has meant, by any thread. The first wakes green
-// threads that wait for it: they find it closed.
-bool before_close(int fd) noexcept;
+// threads that wait for it: they find it closed. The second makes those try again that have come in
+// between.
+void before_close(int fd) noexcept;
 void after_close(int fd) noexcept;
 
 // before_close for all numbers from first to last.

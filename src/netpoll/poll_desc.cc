@@ -153,7 +153,7 @@ int poll_desc::add_anew(poll_backend& where) noexcept {
 }
 
 bool poll_desc::renounce() noexcept {
-    if ((word_.load(relaxed) & borrowed) == 0) return false;  // relaxed: a borrower before the close is seen
+    if (!is_borrowed()) return false;
     registering_.lock();
     const uint32_t in_bits = in.word_.lock_bits();
     const uint32_t out_bits = out.word_.lock_bits();
@@ -183,7 +183,7 @@ bool poll_desc::renounce() noexcept {
 }
 
 void poll_desc::look_after_close() noexcept {
-    const uint64_t word = word_.load(relaxed);  // relaxed: a waiter that begins later finds the file closed
+    const uint64_t word = latest();  // a waiter that begins later finds the file closed
     if ((word & borrowed) != 0 && (word & users_mask) != 0) wake_all();
 }
 

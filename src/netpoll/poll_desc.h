@@ -105,8 +105,8 @@ public:
     // Requires: a user. Returns 0 or an errno value.
     [[nodiscard]] int add_anew(poll_backend& where) noexcept;
 
-    // Whether something that is not weft's was waited for. A hint.
-    [[nodiscard]] bool is_borrowed() const noexcept { return (word_.load(relaxed) & borrowed) != 0; }  // relaxed: hint
+    // Whether a file of that number that is not weft's was waited for, and not renounced since.
+    [[nodiscard]] bool is_borrowed() noexcept { return (latest() & borrowed) != 0; }
 
     // The owner of a borrowed file is about to close it: ends the generation and wakes its waiters,
     // which find it closed. Returns false if it is not borrowed.
@@ -156,6 +156,10 @@ private:
     static constexpr uint64_t kept = uint64_t{1} << 28;  // only together with borrowed
     static constexpr uint64_t users_mask = kept - 1;
     [[nodiscard]] uint64_t token() const noexcept;
+
+    // The word, after all changes until now: a load could miss a borrower that has just come.
+    [[nodiscard]] uint64_t latest() noexcept { return word_.fetch_add(0, acq_rel); }  // A2
+
     uint32_t begin(uint64_t flags, bool only_unused) noexcept;
     void finish(uint64_t word) noexcept;
     bool end_at(uint64_t word) noexcept;

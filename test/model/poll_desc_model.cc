@@ -15,6 +15,7 @@
 //
 // mutants: EVENT_FOR_ANY COUNTED_IN_PASSING ENTERED_WITH_ANY CLOSED_WITH_ANY CLOSED_UNDER_CALLS ENDED_BLINDLY
 // mutants: LAST_STAYS READERS_FORGOTTEN WRITERS_FORGOTTEN ABANDONED_IN_SILENCE NUDGED_IN_SILENCE EVICTED_IN_SILENCE BEGUN_TWICE
+// mutants: RENOUNCED_IN_SILENCE NOT_LOOKED_AFTER
 // mutants: LEFT_ON_POLLER NOT_ADDED_AGAIN LEAVE_RELAXED EDGES_RELAXED DRAINED_BLINDLY
 #include <weft/detail/wait.h>
 #include <weft/error.h>
@@ -69,6 +70,10 @@ constexpr uint32_t generation = 0;  // for mutants, where no other is in scope
 #define wake_all() in.wake_all()
 #elif defined(MUTANT_ABANDONED_IN_SILENCE)
 #define wake_all() fd()
+#elif defined(MUTANT_RENOUNCED_IN_SILENCE)
+#define ready_all(chain) (IN("renounce") ? void() : ready_all(chain))
+#elif defined(MUTANT_NOT_LOOKED_AFTER)
+#define users_mask (IN("look_after_close") ? 0 : poll_desc::users_mask)
 #elif defined(MUTANT_EVICTED_IN_SILENCE)
 #define renew_locked() renew_locked() == nullptr ? nullptr : nullptr
 #elif defined(MUTANT_BEGUN_TWICE)
@@ -86,6 +91,8 @@ constexpr uint32_t generation = 0;  // for mutants, where no other is in scope
 #undef fetch_sub
 #undef compare_exchange_strong
 #undef wake_all
+#undef ready_all
+#undef users_mask
 #undef renew_locked
 #undef unused
 #undef remove
@@ -382,6 +389,31 @@ struct with_file : program<Suite, Greens, Plains> {
         return o;
     }
 
+    // The same for a file that stays on the poller, as src/net/foreign_wait.cc does it.
+    outcome wait_kept() {
+        const uint32_t generation = desc.borrow_kept();
+        if (generation == 0) return found_it_closed;
+        now.used_by[rl::ctx().current_thread()] = generation;
+        const outcome o = wait_kept_in(generation);
+        desc.in.pass_on();
+        desc.leave();
+        return o;
+    }
+
+    outcome wait_kept_in(uint32_t generation) {
+        for (;;) {
+            const uint32_t seen = desc.in.edges();
+            const int file = system.means();
+            if (file != 0 && system.there[file][reading] != 0) return got_some;
+            if (!desc.is_open(generation)) return found_it_closed;
+            const int error = desc.add_anew(*now.own);
+            if (error == EBADF) return found_it_closed;
+            RL_ASSERT(error == 0);
+            const wait_result r = desc.in.wait_after(seen, wait_reason::fd_readable, never);
+            RL_ASSERT(r == wait_result::served);
+        }
+    }
+
     outcome wait_in(uint32_t generation) {
         for (;;) {
             const uint32_t seen = desc.in.edges();
@@ -661,6 +693,96 @@ struct added_before : with_file<added_before, 0, 2> {
     void after() { close_all(); }
 };
 
+// A foreign file, waited for or not, is closed with notice. The next foreign file gets the number,
+// and is waited for.
+struct renounced : with_file<renounced, 0, 3> {
+    void before() { static_cast<void>(system.open(1)); }
+
+    void run(unsigned me) {
+        dawdle();
+        if (me == 0) {
+            static_cast<void>(wait_kept());  // found it closed, or waited for the next file
+            polls.one_is_done();
+        } else if (me == 1) {
+            static_cast<void>(desc.renounce());
+            system.close();
+            desc.look_after_close();
+            dawdle();
+            static_cast<void>(system.open(2));
+            const outcome o = wait_kept();
+            RL_ASSERT(o == got_some);
+            polls.one_is_done();
+        } else {
+            system.await(2);
+            dawdle();
+            system.arrive(2, reading, 1);
+            polls.run(2);
+        }
+    }
+
+    void after() {
+        static_cast<void>(desc.renounce());
+        RL_ASSERT(system.added_to == nullptr);
+        RL_ASSERT(desc.in.waiters_for_test() == 0 && desc.out.waiters_for_test() == 0);
+        system.given_away = true;
+        close_all();
+    }
+};
+
+// A kept file is waited for and then closed with notice; nothing has its number after that.
+struct renounced_for_good : with_file<renounced_for_good, 0, 2> {
+    void before() { static_cast<void>(system.open(1)); }
+
+    void run(unsigned me) {
+        dawdle();
+        if (me == 0) {
+            const outcome o = wait_kept();
+            RL_ASSERT(o == found_it_closed);
+        } else {
+            static_cast<void>(desc.renounce());
+            dawdle();
+            system.close();
+            desc.look_after_close();
+        }
+    }
+
+    void after() {
+        RL_ASSERT(desc.in.waiters_for_test() == 0);
+        close_all();
+    }
+};
+
+// A kept file was closed without notice, and the number means another one since.
+struct closed_unnoticed : with_file<closed_unnoticed, 0, 2> {
+    void before() {
+        static_cast<void>(system.open(1));
+        static_cast<void>(desc.borrow_kept());
+        RL_ASSERT(desc.add_anew(polls) == 0);
+        desc.leave();
+        system.close();
+        static_cast<void>(system.open(2));
+    }
+
+    void run(unsigned me) {
+        dawdle();
+        if (me == 0) {
+            const outcome o = wait_kept();
+            RL_ASSERT(o == got_some);
+            polls.one_is_done();
+        } else {
+            system.arrive(2, reading, 1);
+            polls.run(1);
+        }
+    }
+
+    void after() {
+        static_cast<void>(desc.renounce());
+        RL_ASSERT(system.added_to == nullptr);
+        system.given_away = true;
+        close_all();
+    }
+};
+
 // Two threads use a foreign file, each twice.
 struct borrowed_twice : with_file<borrowed_twice, 0, 2> {
     void before() { static_cast<void>(system.open(1)); }
@@ -695,7 +817,8 @@ int main() {
               check<detached>("given away", switches(2)) &&                      //
               check<detached_in_use>("given away, or used", switches(3)) &&      //
               check<deadline_moved>("a deadline is set", switches(1)) &&         //
-              check<borrowed_twice>("not ours, used by two", switches(1));
+              check<borrowed_twice>("not ours, used by two", switches(1)) &&     //
+              check<closed_unnoticed>("kept, and closed unnoticed", switches(2));
     dawdles = true;
     ok = ok && check<closing_one>("closed", walks) &&                                  //
          check<closing_twice>("closed by two", walks) &&                               //
@@ -706,6 +829,8 @@ int main() {
          check<late_event>("an event of the file before", walks) &&                    //
          check<abandoned_poller<false>>("its poller ends", walks) &&                   //
          check<abandoned_poller<true>>("its poller ends, and it is closed", walks) &&  //
-         check<evicted>("not ours, and closed by its owner", walks);
+         check<evicted>("not ours, and closed by its owner", walks) &&                 //
+         check<renounced_for_good>("kept, and closed", walks) &&                       //
+         check<renounced>("kept, closed, and used again", walks);
     return ok ? 0 : 1;
 }

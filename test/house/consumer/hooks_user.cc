@@ -1,4 +1,5 @@
-// hooks_user.cc: a foreign program that uses the component hooks. A hundred sleeps take as long as one.
+// hooks_user.cc: a foreign program that uses the component hooks. A hundred sleeps take as long as
+// one.
 #include <chrono>
 #include <cstdio>
 
