@@ -47,9 +47,9 @@ bool create_directories(const std::string& path, uint32_t permissions) {
     return made;
 }
 
-// Reads the directory enter_.
+// Reads the directory enter_, which is set.
 void tree_walk::enter(std::error_code& ec) {
-    std::string path = std::move(*enter_);
+    std::string path = std::move(*enter_);  // NOLINT(bugprone-unchecked-optional-access): see above
     enter_.reset();
     std::vector<directory_entry> entries = read_directory(path, ec);
     if (ec == std::errc::no_such_file_or_directory && !levels_.empty()) ec.clear();

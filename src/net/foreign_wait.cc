@@ -100,7 +100,7 @@ void foreign_fd::begin() noexcept {
 
 foreign_end foreign_fd::wait(int64_t deadline_ns) noexcept {
     const bool was_known = desc_ != nullptr;
-    if (generation_ == 0) {
+    if (!was_known || generation_ == 0) {
         if (!was_known) desc_ = poll_desc::of(fd_);
         if (desc_ == nullptr) return foreign_end::failed;
         remember_process();

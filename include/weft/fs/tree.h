@@ -91,8 +91,11 @@ public:
 
         explicit iterator(tree_walk* of) : of_(of), entry_(of->next()) {}
 
+        // Requires: not the end.
+        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
         const walk_entry& operator*() const { return *entry_; }
 
+        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
         const walk_entry* operator->() const { return &*entry_; }
 
         iterator& operator++() {

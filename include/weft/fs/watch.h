@@ -96,8 +96,11 @@ public:
 
         explicit iterator(watcher* of) : of_(of), event_(of->recv()) {}
 
+        // Requires: not the end.
+        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
         const watch_event& operator*() const { return *event_; }
 
+        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
         const watch_event* operator->() const { return &*event_; }
 
         iterator& operator++() {
