@@ -58,8 +58,8 @@ struct scheduler {
     int64_t thread_idle_ns = 5'000'000'000;  // a surplus M ends after it
     int64_t memory_idle_ns = never;          // trim.h
     int64_t timer_slack_ns = 0;
-    atomic<uint32_t> cpus{1};                // written by the monitor
-    atomic<bool> follows_cpus{false};        // see procs_by
+    atomic<uint32_t> cpus{1};          // written by the monitor
+    atomic<bool> follows_cpus{false};  // see procs_by
     bool retakes = true;
     bool moves_threads = true;        // placement.h
     bool retakes_always = false;      // even if no G waits

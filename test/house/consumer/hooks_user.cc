@@ -1,9 +1,9 @@
 // hooks_user.cc: a foreign program that uses the component hooks. A hundred sleeps take as long as
 // one.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
-
-#include <unistd.h>
 
 #include <weft/weft.h>
 
