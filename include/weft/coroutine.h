@@ -86,7 +86,9 @@ template <typename T, typename Case, typename Slot>
 class chan_awaiter {
 public:
     chan_awaiter(chan_state<T>* s, Slot slot, wait_reason reason) noexcept
-        : state_(s), slot_(std::move(slot)), reason_(reason) {}
+        : state_(s), slot_(std::move(slot)), reason_(reason) {
+        case_.partner = nullptr;
+    }
 
     // Each releases the channel's lock by case_.ops, or by parking; the analysis cannot follow.
     [[nodiscard]] bool await_ready() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {

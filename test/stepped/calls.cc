@@ -88,6 +88,8 @@ int __wrap_pthread_join(pthread_t id, void** returned) {
     return __real_pthread_join(id, returned);
 }
 
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const timespec* t, timespec* rest);
+
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     if (self() == nullptr) return __real_syscall(number, a, b, c, d, e, f);
     switch (number) {
@@ -99,6 +101,9 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
         case SYS_sched_yield:
             give_turn();
             return 0;
+        case SYS_clock_nanosleep:
+            return __wrap_clock_nanosleep(static_cast<clockid_t>(a), static_cast<int>(b),
+                                          reinterpret_cast<const timespec*>(c), nullptr);
         case SYS_epoll_pwait2: {
             step();
             const auto* limit = reinterpret_cast<const timespec*>(d);

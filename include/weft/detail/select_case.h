@@ -54,7 +54,7 @@ struct select_case {
     void* object = nullptr;  // nullptr: never ready
     guarded_word* lock;      // of the object
     wait_queue* queue;
-    waiter* partner;  // its wait was won by begin()
+    waiter* partner;  // set by begin() if that has won its wait; nullptr before
 };
 
 inline constexpr std::size_t no_case = (std::numeric_limits<std::size_t>::max)();

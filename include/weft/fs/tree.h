@@ -91,12 +91,13 @@ public:
 
         explicit iterator(tree_walk* of) : of_(of), entry_(of->next()) {}
 
-        // Requires: not the end.
-        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
-        const walk_entry& operator*() const { return *entry_; }
+        const walk_entry& operator*() const {
+            return *entry_;  // NOLINT(bugprone-unchecked-optional-access): not the end
+        }
 
-        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
-        const walk_entry* operator->() const { return &*entry_; }
+        const walk_entry* operator->() const {
+            return &*entry_;  // NOLINT(bugprone-unchecked-optional-access): as above
+        }
 
         iterator& operator++() {
             entry_ = of_->next();

@@ -96,12 +96,13 @@ public:
 
         explicit iterator(watcher* of) : of_(of), event_(of->recv()) {}
 
-        // Requires: not the end.
-        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
-        const watch_event& operator*() const { return *event_; }
+        const watch_event& operator*() const {
+            return *event_;  // NOLINT(bugprone-unchecked-optional-access): not the end
+        }
 
-        // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
-        const watch_event* operator->() const { return &*event_; }
+        const watch_event* operator->() const {
+            return &*event_;  // NOLINT(bugprone-unchecked-optional-access): as above
+        }
 
         iterator& operator++() {
             event_ = of_->recv();
