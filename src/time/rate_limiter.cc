@@ -8,11 +8,12 @@
 //           those behind it keep their later times, and a newcomer may take the freed tokens before
 //           them.
 #include <algorithm>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 
+#include <weft/detail/spin_lock.h>
 #include <weft/detail/step.h>
+#include <weft/detail/thread_safety.h>
 #include <weft/rate_limiter.h>
 #include <weft/time.h>
 
@@ -30,6 +31,19 @@ int64_t parts_of(const rate_limit& limit) {
                                     " is too large for its `per`; use a shorter `per` with fewer tokens");
     return limit.burst * limit.per.count();
 }
+
+class WEFT_GUARD_CLASS guard {
+public:
+    explicit guard(detail::spin_lock& lock) noexcept WEFT_ACQUIRE(lock) : lock_(lock) { lock.lock(); }
+
+    ~guard() WEFT_RELEASE() { lock_.unlock(); }
+
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+private:
+    detail::spin_lock& lock_;
+};
 
 }  // namespace
 
@@ -95,7 +109,7 @@ bool rate_limiter::take(int64_t n, int64_t deadline_ns) {
                                     std::to_string(limit_.burst));
     detail::step(detail::operation::semaphore_acquire, this);
     {
-        const std::lock_guard hold(lock_);
+        const guard held(lock_);
         if (waiting_ == 0 && take_locked(n)) return true;
         if (deadline_ns == 0) return false;
         ++waiting_;
@@ -109,7 +123,7 @@ bool rate_limiter::take_in_turn(int64_t n, int64_t deadline_ns) {
     for (;;) {
         int64_t there_ns = 0;
         {
-            const std::lock_guard hold(lock_);
+            const guard held(lock_);
             if (take_locked(n)) return true;
             const int64_t missing = n * limit_.per.count() - parts_;
             const int64_t wait_ns = (missing - 1) / limit_.tokens + 1;
@@ -121,7 +135,7 @@ bool rate_limiter::take_in_turn(int64_t n, int64_t deadline_ns) {
 }
 
 int64_t rate_limiter::available() noexcept {
-    const std::lock_guard hold(lock_);
+    const guard held(lock_);
     refill_locked(detail::now_ns());
     return parts_ / limit_.per.count();
 }
