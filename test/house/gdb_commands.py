@@ -35,6 +35,8 @@ SCRIPT = os.path.join(ROOT, "tools", "gdb", "weft-gdb.py")
 SETTINGS = ["set confirm off", "set pagination off", "set width 0", "set style enabled off", "set debuginfod enabled off",
             "handle SIGURG nostop noprint pass"]
 MARK = "@@@ "
+# gdb 13 on processors with AMX, of any program.
+NO_CALLS = re.compile(r"Couldn't write extended state status")
 NOT_TRACED = re.compile(r"ptrace: Operation not permitted|Could not trace the inferior process|Cannot trace")
 
 
@@ -116,7 +118,7 @@ def check_scene(kind, said, failed, lines):
 def check_process(program, folder, failed, lines):
     commands = ["break stop_here", "run", f"source {SCRIPT}", *[c for c, _ in sections(os.path.join(FOLDER, "gdb", "expected.txt"))]]
     # With other threads running during the call, gdb 13 may end with an internal error.
-    more = ["green-thread 3", "frame function serve", "set scheduler-locking on", "print weft::this_g::id() + sum", "set scheduler-locking off",
+    more = ["set scheduler-locking on", "print (int)abs(-7)", "green-thread 3", "frame function serve", "print weft::this_g::id() + sum", "set scheduler-locking off",
             "info frame", "next", "green-thread", "backtrace 1",
             "tbreak exit", "continue"]
     # gdb cannot read guard regions, and would write stacks as zeros; growing stacks have none.
@@ -125,7 +127,10 @@ def check_process(program, folder, failed, lines):
         return False
     check_scene("process", said[:len(commands) + 1], failed, lines)
     after = dict(said[len(commands) + 2:])
-    failed.check("a call in a frame of a green thread", re.search(r"= 1$", after["print weft::this_g::id() + sum"].strip()), after)
+    if NO_CALLS.search(after["print (int)abs(-7)"]):
+        print("gdb cannot call functions on this processor, so no call is tested")
+    else:
+        failed.check("a call in a frame of a green thread", re.search(r"= 1$", after["print weft::this_g::id() + sum"].strip()), after)
     failed.check("the frame is kept by a call", "in (anonymous namespace)::serve" in after["info frame"], after["info frame"])
     failed.compare("no selection after next", "[Current green thread is 1]", after["green-thread"].strip())
     shown = after["backtrace 1"]
