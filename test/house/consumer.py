@@ -115,14 +115,16 @@ def by_debug_files(prefix):
     flags = ask_pkg_config(prefix, "weft-observe", "--cflags")
     libs = ask_pkg_config(prefix, "weft-observe", "--libs", *static)
     source = os.path.join(HERE, "consumer", "observed.cc")
-    program = os.path.join(prefix, "observed")
     compilers = [c for c in (os.environ.get("CXX", "c++"), "clang++-19") if shutil.which(c)]
-    for compiler in compilers:
+    for number, compiler in enumerate(compilers):
+        program = os.path.join(prefix, f"observed_{number}")
         run(compiler, "-std=c++20", "-O2", "-g", "-fno-omit-frame-pointer", *flags, source, *libs, "-o", program)
         run_consumer(program, library_folder(prefix), ["observed.cc:11"])
+    # Not in place: the process that has found the names may still execute the file.
+    stripped = os.path.join(prefix, "stripped")
     run("objcopy", "--only-keep-debug", program, program + ".debug")
-    run("objcopy", "--strip-all", "--add-gnu-debuglink=" + program + ".debug", program)
-    run_consumer(program, library_folder(prefix), ["observed.cc:11"])
+    run("objcopy", "--strip-all", "--add-gnu-debuglink=" + program + ".debug", program, stripped)
+    run_consumer(stripped, library_folder(prefix), ["observed.cc:11"])
     print("consumer: dumps have lines with " + ", ".join(compilers) + ", and of a stripped program")
 
 
