@@ -5,6 +5,9 @@
 //
 //   x86-64    The handler skips the red zone, pushes the interrupted pc and returns to
 //             run_interrupt_entry.
+//   Windows   There are no signals. Another thread stops this one, pushes the interrupted pc, and
+//             lets it go on in run_diverted, which saves all registers and calls the handler. The
+//             handler calls run_interrupt_entry.
 //   others    No register is free for the final jump. So the handler calls run_interrupt_entry, and
 //             runs on the green thread's stack itself.
 // See: os/interrupt_signal.h for the handler's part
@@ -17,6 +20,14 @@ extern "C" {
 
 // Called only by a handler.
 void run_interrupt_entry(void);
+
+#if defined(_WIN32)
+// No one calls it. (rsp) is the interrupted pc, and all registers are live.
+void run_diverted(void);
+
+// By run_diverted. sp: that of the interrupted code.
+void run_handle_diverted(uintptr_t sp);
+#endif
 
 // The scheduler's. May switch; returns on the same thread.
 void run_interrupted(void);

@@ -12,6 +12,12 @@
 
 // clang-format off: assembly to the end
 
+#if defined(_WIN32)
+#define WEFT_LOAD_VECTOR_FORM movl WEFT_SYMBOL(run_vector_form)(%rip), %ecx
+#else
+#define WEFT_LOAD_VECTOR_FORM movq WEFT_SYMBOL(run_vector_form)@GOTPCREL(%rip), %rcx WEFT_THEN movl (%rcx), %ecx
+#endif
+
 #define WEFT_VECTORS_MASK (0xe7)   // x87, SSE, AVX, three parts of AVX-512: at most 2,688 bytes
 #define WEFT_VECTORS_SIZE (2752)
 
@@ -28,8 +34,7 @@
     movq %rax, 552(%rsp)
     movq %rax, 560(%rsp)
     movq %rax, 568(%rsp)
-    movq WEFT_SYMBOL(run_vector_form)@GOTPCREL(%rip), %rcx
-    movl (%rcx), %ecx
+    WEFT_LOAD_VECTOR_FORM
     movl $WEFT_VECTORS_MASK, %eax
     xorl %edx, %edx
     cmpl $(1), %ecx
@@ -45,8 +50,7 @@
 
 // Requires: rsp as weft_save_vectors left it. Clobbers the same.
 .macro weft_restore_vectors
-    movq WEFT_SYMBOL(run_vector_form)@GOTPCREL(%rip), %rcx
-    movl (%rcx), %ecx
+    WEFT_LOAD_VECTOR_FORM
     movl $WEFT_VECTORS_MASK, %eax
     xorl %edx, %edx
     testl %ecx, %ecx

@@ -22,8 +22,12 @@ struct fault;
 inline constexpr int default_interrupt_signal = SIGURG;
 inline constexpr bool can_interrupt = !handlers_come_late;
 #else
-inline constexpr int default_interrupt_signal = 1;  // the system has none: only 0, no interrupts, matters
+inline constexpr int default_interrupt_signal = 1;  // the system has no signals: only whether it is 0 matters
+#if defined(_WIN32) && defined(__x86_64__)
+inline constexpr bool can_interrupt = true;
+#else
 inline constexpr bool can_interrupt = false;
+#endif
 #endif
 inline constexpr int largest_signal = 64;
 

@@ -21,7 +21,6 @@
 #include "base/report_hook.h"
 #include "os/console_windows.h"
 #include "os/headroom_windows.h"
-#include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "os/windows_api.h"
@@ -177,27 +176,16 @@ bool ask_thread(int /*tid*/, void (* /*look*/)(void*, const fault&) noexcept, vo
     return false;
 }
 
-// ---- Interrupts of green threads (interrupt_signal.h): not implemented.
-
-constinit spin_lock installing_handlers;
-
-int install_interrupt(int /*signal*/, bool (* /*handler*/)(const interruption& at) noexcept) noexcept { return 0; }
-
-bool is_interrupt_signal(int /*signal*/) noexcept { return false; }
-
-bool may_interrupt(int signal) noexcept { return signal == default_interrupt_signal; }
-
-void unblock_interrupt(int /*signal*/) noexcept {}
-
-bool interrupt_comes(int /*signal*/) noexcept { return false; }
-
-bool is_interrupt_handler(void (* /*handler*/)(int, void*, void*)) noexcept { return false; }
-
-bool send_interrupt(int /*tid*/, int /*signal*/) noexcept { return false; }
-
-void go_on_in(const interruption& /*at*/, void (* /*entry*/)()) noexcept {}
-
 }  // namespace weft::detail::os
 
-// For context/interrupt.h.
-extern "C" void run_interrupt_entry(void) {}
+// For context/context_windows_x86_64.S. A C++ exception goes on after its throw, and is reported by
+// std::terminate.
+extern "C" [[gnu::used]] EXCEPTION_DISPOSITION run_nobody_handled(EXCEPTION_RECORD* record,
+                                                                  void* /*frame*/,
+                                                                  CONTEXT* context,
+                                                                  void* /*dispatcher*/) {
+    EXCEPTION_POINTERS both{record, context};
+    const LONG answer = UnhandledExceptionFilter(&both);
+    if (answer == EXCEPTION_EXECUTE_HANDLER) TerminateProcess(GetCurrentProcess(), record->ExceptionCode);
+    return answer == EXCEPTION_CONTINUE_EXECUTION ? ExceptionContinueExecution : ExceptionContinueSearch;
+}

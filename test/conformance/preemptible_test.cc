@@ -3,10 +3,12 @@
 // Nothing here is instrumented. An `asking` thread takes the monitor's role. Where the runtime
 // sends no signals (ThreadSanitizer delivers them too late), there is nothing to test.
 
+#if !defined(_WIN32)
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <cerrno>
@@ -45,6 +47,7 @@ using std::chrono::steady_clock;
 // Signals that reached other code: the handler installed before the runtime's.
 std::atomic<int> strays = 0;
 
+#if !defined(_WIN32)
 void count_stray(int) { ++strays; }
 
 // Before the first test: the first marked code of the process installs the runtime's handler, which
@@ -60,6 +63,7 @@ public:
 
 [[maybe_unused]] const ::testing::Environment* const counted =
     ::testing::AddGlobalTestEnvironment(new strays_counted);  // GoogleTest deletes it
+#endif
 
 class Preemptible : public procs_test {
 protected:
@@ -262,6 +266,151 @@ TEST_P(Preemptible, AStormOfSignalsChangesNoResult) {
     EXPECT_EQ(strays, 0);
 }
 
+TEST_P(Preemptible, ErrnoIsKept) {
+    std::atomic<int> wrong = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 1; who < 5; ++who) {
+            all.go([&, who] {
+                const preemptible here;
+                uint64_t x = 1;
+                for (int i = 0; i < scaled(300); ++i) {
+                    errno = who;
+                    for (int k = 0; k < 20'000; ++k) x = step(x);
+                    wrong += errno != who;
+                }
+                if (x == 0) ++wrong;
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+// ---- Scopes, threads, waits.
+
+TEST_P(Preemptible, ScopesNest) {
+    std::atomic<bool> over = false;
+    rt().run([&] {
+        const asking monitor(1ms);
+        wait_group all;
+        std::atomic<unsigned> computing = 0;
+        for (unsigned i = 0; i < procs(); ++i) {
+            all.go([&] {
+                const preemptible outer;
+                { const preemptible inner; }
+                ++computing;
+                while (!over.load(std::memory_order_relaxed)) {}
+            });
+        }
+        while (computing != procs()) weft::yield();
+        all.go([&] { over = true; });
+        all.wait();
+    });
+    EXPECT_TRUE(over);
+}
+
+TEST_P(Preemptible, AYieldInAScopeMovesTheScopeWithIt) {
+    std::atomic<int> wrong = 0;
+    strays = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 0; who < 6; ++who) {
+            all.go([&, who] {
+                const uint64_t expected = with_integers(static_cast<uint64_t>(who), 3000);
+                const preemptible here;
+                for (int i = 0; i < scaled(500); ++i) {
+                    wrong += with_integers(static_cast<uint64_t>(who), 3000) != expected;
+                    weft::yield();
+                }
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(strays, 0);
+}
+
+TEST_P(Preemptible, AnInterruptedGResumesOnItsThread) {
+    std::atomic<int> moves = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 0; who < 4; ++who) {
+            all.go([&] {
+                // On a busy machine the monitor may run late.
+                for (int i = 0; i < scaled(100) || times_interrupted() == 0; ++i) {
+                    int mine = 0;
+                    {
+                        const preemptible here;
+                        mine = os_thread_id();  // here, because a scope may yield at its beginning
+                        if (with_integers(1, 50'000) == 0) ++moves;
+                    }
+                    moves += os_thread_id() != mine;
+                    weft::yield();
+                }
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(moves, 0);
+}
+
+TEST_P(Preemptible, StopInterruptsEndlessMarkedLoops) {
+    std::atomic<unsigned> computing = 0;
+    runtime own({.procs = procs()});
+    for (unsigned i = 0; i < procs(); ++i) {
+        own.go({.preemptible = true}, [&] {
+            ++computing;
+            for (;;) static_cast<void>(computing.load(std::memory_order_relaxed));
+        });
+    }
+    eventually([&] { return computing == procs(); });
+    EXPECT_EQ(own.abandon(), procs());
+}
+
+// With no P left to retake, they must be interrupted all the same; otherwise stop() waits for ever.
+TEST_P(Preemptible, StopInterruptsMarkedLoopsWithoutAP) {
+    const retakes_at_will storm;
+    std::atomic<unsigned> computing = 0;
+    runtime own({.procs = procs()});
+    for (unsigned i = 0; i < procs(); ++i) {
+        own.go({.preemptible = true}, [&] {
+            for (;;) static_cast<void>(computing.load(std::memory_order_relaxed));
+        });
+    }
+    eventually([&] { return own.stats().running_without_p == procs(); });
+    EXPECT_EQ(own.abandon(), procs());
+}
+
+TEST_P(Preemptible, DoesNothingInAPlainThread) {
+    std::thread([] {
+        const preemptible here;
+        EXPECT_EQ(run_preempt_enable(), RUN_OK);
+        EXPECT_EQ(run_preempt_disable(), RUN_OK);
+    }).join();
+}
+
+TEST(PreemptSignal, WithoutASignalNoneIsSent) {
+    uint64_t times = 1;
+    runtime own({.procs = 1, .preempt_signal = runtime_options::no_signal});
+    own.run([&] {
+        wait_group other;
+        other.go([] {});
+        {
+            const preemptible here;
+            ask_myself();
+        }
+        times = times_interrupted();
+        other.wait();
+    });
+    EXPECT_EQ(times, 0U);
+}
+
+#if !defined(_WIN32)  // it has no signals
+
 // ---- Only in marked code.
 
 TEST_P(Preemptible, NoSignalArrivesOutsideMarkedCode) {
@@ -324,28 +473,6 @@ TEST_P(Preemptible, SignalsOfTheProgramGoToItsOwnHandler) {
     EXPECT_EQ(strays, 1);
 }
 
-TEST_P(Preemptible, ErrnoIsKept) {
-    std::atomic<int> wrong = 0;
-    rt().run([&] {
-        const asking monitor(100us);
-        wait_group all;
-        for (int who = 1; who < 5; ++who) {
-            all.go([&, who] {
-                const preemptible here;
-                uint64_t x = 1;
-                for (int i = 0; i < scaled(300); ++i) {
-                    errno = who;
-                    for (int k = 0; k < 20'000; ++k) x = step(x);
-                    wrong += errno != who;
-                }
-                if (x == 0) ++wrong;
-            });
-        }
-        all.wait();
-    });
-    EXPECT_EQ(wrong, 0);
-}
-
 // ---- Other code on the thread may do what it likes with the signal.
 
 void change_mask(int how) {
@@ -380,7 +507,7 @@ void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
         const asking monitor(100us);
         be_interrupted();  // so that the runtime's handler is there
         for (int i = 0; i < 3; ++i) {
-            const int mine = gettid();
+            const int mine = os_thread_id();
             {
                 const preemptible here;
                 meddle();
@@ -388,7 +515,7 @@ void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
             }
             // This scope, whose gate stays shut, is not waited for either.
             { const preemptible here; }
-            ASSERT_EQ(gettid(), mine);
+            ASSERT_EQ(os_thread_id(), mine);
             undo();
             be_interrupted();
         }
@@ -458,111 +585,6 @@ TEST_P(Preemptible, ABlockingCallInMarkedCodeIsNotInterrupted) {
     EXPECT_EQ(strays, 0);
 }
 
-// ---- Scopes, threads, waits.
-
-TEST_P(Preemptible, ScopesNest) {
-    std::atomic<bool> over = false;
-    rt().run([&] {
-        const asking monitor(1ms);
-        wait_group all;
-        std::atomic<unsigned> computing = 0;
-        for (unsigned i = 0; i < procs(); ++i) {
-            all.go([&] {
-                const preemptible outer;
-                { const preemptible inner; }
-                ++computing;
-                while (!over.load(std::memory_order_relaxed)) {}
-            });
-        }
-        while (computing != procs()) weft::yield();
-        all.go([&] { over = true; });
-        all.wait();
-    });
-    EXPECT_TRUE(over);
-}
-
-TEST_P(Preemptible, AYieldInAScopeMovesTheScopeWithIt) {
-    std::atomic<int> wrong = 0;
-    strays = 0;
-    rt().run([&] {
-        const asking monitor(100us);
-        wait_group all;
-        for (int who = 0; who < 6; ++who) {
-            all.go([&, who] {
-                const uint64_t expected = with_integers(static_cast<uint64_t>(who), 3000);
-                const preemptible here;
-                for (int i = 0; i < scaled(500); ++i) {
-                    wrong += with_integers(static_cast<uint64_t>(who), 3000) != expected;
-                    weft::yield();
-                }
-            });
-        }
-        all.wait();
-    });
-    EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(strays, 0);
-}
-
-TEST_P(Preemptible, AnInterruptedGResumesOnItsThread) {
-    std::atomic<int> moves = 0;
-    rt().run([&] {
-        const asking monitor(100us);
-        wait_group all;
-        for (int who = 0; who < 4; ++who) {
-            all.go([&] {
-                // On a busy machine the monitor may run late.
-                for (int i = 0; i < scaled(100) || times_interrupted() == 0; ++i) {
-                    int mine = 0;
-                    {
-                        const preemptible here;
-                        mine = gettid();  // here, because a scope may yield at its beginning
-                        if (with_integers(1, 50'000) == 0) ++moves;
-                    }
-                    moves += gettid() != mine;
-                    weft::yield();
-                }
-            });
-        }
-        all.wait();
-    });
-    EXPECT_EQ(moves, 0);
-}
-
-TEST_P(Preemptible, StopInterruptsEndlessMarkedLoops) {
-    std::atomic<unsigned> computing = 0;
-    runtime own({.procs = procs()});
-    for (unsigned i = 0; i < procs(); ++i) {
-        own.go({.preemptible = true}, [&] {
-            ++computing;
-            for (;;) static_cast<void>(computing.load(std::memory_order_relaxed));
-        });
-    }
-    eventually([&] { return computing == procs(); });
-    EXPECT_EQ(own.abandon(), procs());
-}
-
-// With no P left to retake, they must be interrupted all the same; otherwise stop() waits for ever.
-TEST_P(Preemptible, StopInterruptsMarkedLoopsWithoutAP) {
-    const retakes_at_will storm;
-    std::atomic<unsigned> computing = 0;
-    runtime own({.procs = procs()});
-    for (unsigned i = 0; i < procs(); ++i) {
-        own.go({.preemptible = true}, [&] {
-            for (;;) static_cast<void>(computing.load(std::memory_order_relaxed));
-        });
-    }
-    eventually([&] { return own.stats().running_without_p == procs(); });
-    EXPECT_EQ(own.abandon(), procs());
-}
-
-TEST_P(Preemptible, DoesNothingInAPlainThread) {
-    std::thread([] {
-        const preemptible here;
-        EXPECT_EQ(run_preempt_enable(), RUN_OK);
-        EXPECT_EQ(run_preempt_disable(), RUN_OK);
-    }).join();
-}
-
 TEST_P(Preemptible, TheSignalMayBeAnotherOne) {
     std::atomic<bool> over = false;
     runtime own({.procs = 1, .preempt_signal = SIGUSR2});
@@ -589,21 +611,7 @@ TEST(PreemptSignal, AnUnusableSignalIsRefused) {
     EXPECT_THROW(runtime({.preempt_signal = 1000}), std::invalid_argument);
 }
 
-TEST(PreemptSignal, WithoutASignalNoneIsSent) {
-    uint64_t times = 1;
-    runtime own({.procs = 1, .preempt_signal = runtime_options::no_signal});
-    own.run([&] {
-        wait_group other;
-        other.go([] {});
-        {
-            const preemptible here;
-            ask_myself();
-        }
-        times = times_interrupted();
-        other.wait();
-    });
-    EXPECT_EQ(times, 0U);
-}
+#endif
 
 }  // namespace
 }  // namespace weft::test
