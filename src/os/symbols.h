@@ -10,7 +10,7 @@
 
 namespace weft::detail::os {
 
-// Whether functions get names: exported ones here, others by a process that runs this program.
+// Whether find_code() names exported functions.
 #if defined(_WIN32)
 inline constexpr bool knows_names = false;
 #else

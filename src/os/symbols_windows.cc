@@ -1,4 +1,4 @@
-// symbols_windows.cc: see symbols.h. Exported names are not looked up: programs export none.
+// symbols_windows.cc: see symbols.h. Exported names are not looked up here: programs export none.
 #include <cstring>
 
 #include "os/symbols.h"
@@ -45,8 +45,10 @@ const char* program_file() noexcept {
     return known ? path : "";
 }
 
-// False: the program is not started again, because no program can be started yet.
-bool runs_at_start() noexcept { return false; }
+// Of a library it is not known whether the program was linked with it.
+bool runs_at_start() noexcept {
+    return module_at(reinterpret_cast<const void*>(&runs_at_start)) == GetModuleHandleA(nullptr);
+}
 
 bool has_extra_rights() noexcept { return false; }
 

@@ -10,10 +10,11 @@
 #include <string_view>
 
 #include "os/process_calls.h"
+#include "os/symbol_process.h"
 #include "os/symbols.h"
 #include "symbols/debug_information.h"
-#include "symbols/elf_symbols.h"
 #include "symbols/names.h"
+#include "symbols/symbol_table.h"
 
 #pragma weak weft_find_in_debug_information
 
@@ -40,8 +41,8 @@ public:
         const bool known = &weft_find_in_debug_information != nullptr &&
                            weft_find_in_debug_information(file, address, &service::found, this);
         if (!known) {
-            if (const char* name = tables_.try_emplace(file, file).first->second.find(address))
-                write(name, nullptr, 0, false);
+            const std::string name(tables_.try_emplace(file, file).first->second.find(address));
+            if (!name.empty()) write(name.c_str(), nullptr, 0, false);
         }
         std::fputc('\n', output_);
         std::fflush(output_);
@@ -69,7 +70,7 @@ private:
     }
 
     FILE* output_;
-    std::map<std::string, elf_symbols> tables_;
+    std::map<std::string, symbol_table> tables_;
 };
 
 }  // namespace
@@ -105,6 +106,7 @@ constinit bool has_constructor = false;
     if (os::has_extra_rights()) std::_Exit(1);
     constexpr int cpu_seconds = 10;
     os::limit_own_process(cpu_seconds);
+    os::symbol_process::prepare_pipes();
     serve(0, 1);
     std::_Exit(0);
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "os/symbol_process.h"
 #include "os/symbols.h"
 #include "symbols/symbol.h"
 
@@ -53,8 +54,7 @@ private:
     [[nodiscard]] char* next_line(bool (*meanwhile)(void*), void* closure) noexcept;
 
     state state_ = state::none;
-    int to_ = -1;
-    int from_ = -1;
+    os::symbol_process process_;
     int64_t left_ns_ = limit_ns;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;

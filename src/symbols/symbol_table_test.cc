@@ -1,9 +1,10 @@
-// elf_symbols_test.cc: functions of this program are found; damaged files are harmless.
-#include "symbols/elf_symbols.h"
+// symbol_table_test.cc: functions of this program are found; damaged files are harmless.
+#include "symbols/symbol_table.h"
 
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -22,28 +23,27 @@ uint64_t address_of(void (*function)()) {
     return place.address;
 }
 
-TEST(ElfSymbols, FindsAFunctionThatIsNotExported) {
-    const elf_symbols program(os::program_file());
-    const char* name = program.find(address_of(&a_function_of_this_file));
-    ASSERT_NE(name, nullptr);
-    EXPECT_NE(std::string(name).find("a_function_of_this_file"), std::string::npos);
+TEST(SymbolTable, FindsAFunctionThatIsNotExported) {
+    const symbol_table program(os::program_file());
+    const std::string_view name = program.find(address_of(&a_function_of_this_file));
+    EXPECT_NE(name.find("a_function_of_this_file"), std::string_view::npos) << name;
     EXPECT_EQ(program.find(address_of(&a_function_of_this_file) + 1), name) << "an address inside";
 }
 
-TEST(ElfSymbols, FindsNothingWhereNoFunctionIs) {
-    const elf_symbols program(os::program_file());
-    EXPECT_EQ(program.find(0), nullptr);
-    EXPECT_EQ(program.find(UINT64_MAX), nullptr);
+TEST(SymbolTable, FindsNothingWhereNoFunctionIs) {
+    const symbol_table program(os::program_file());
+    EXPECT_EQ(program.find(0), "");
+    EXPECT_EQ(program.find(UINT64_MAX), "");
 }
 
-TEST(ElfSymbols, HasNothingOfAFileThatIsMissingOrNotElf) {
-    EXPECT_EQ(elf_symbols("/no/such/file").find(1), nullptr);
-    EXPECT_EQ(elf_symbols("/proc/self/status").find(1), nullptr);
-    EXPECT_EQ(elf_symbols("/").find(1), nullptr);
+TEST(SymbolTable, HasNothingOfAFileThatIsMissingOrNoProgram) {
+    EXPECT_EQ(symbol_table("/no/such/file").find(1), "");
+    EXPECT_EQ(symbol_table("/proc/self/status").find(1), "");
+    EXPECT_EQ(symbol_table("/").find(1), "");
 }
 
 // Offsets, sizes and counts in the headers are replaced by random ones.
-TEST(ElfSymbols, ADamagedFileIsNotReadBeyondItsEnd) {
+TEST(SymbolTable, ADamagedFileIsNotReadBeyondItsEnd) {
     std::ifstream in(os::program_file(), std::ios::binary);
     std::string head(512 * 1024, '\0');
     in.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -53,13 +53,13 @@ TEST(ElfSymbols, ADamagedFileIsNotReadBeyondItsEnd) {
     test::prng random(test::announced_seed());
     for (int round = 0; round < 50; ++round) {
         std::string damaged = head.substr(0, random.next() % head.size() + 1);
-        for (int i = 0; i < 4; ++i) {
-            // The end of the file's header, where the tables are described.
-            const std::size_t at = 32 + random.next() % 32;
+        for (int i = 0; i < 16; ++i) {
+            // Where the tables are described, in files of ELF and of Windows.
+            const std::size_t at = 32 + random.next() % 256;
             if (at < damaged.size()) damaged[at] = static_cast<char>(random.next());
         }
         std::ofstream(path, std::ios::binary) << damaged;
-        static_cast<void>(elf_symbols(path.c_str()).find(random.next() % head.size()));
+        static_cast<void>(symbol_table(path.c_str()).find(random.next() % head.size()));
     }
 }
 

@@ -1,5 +1,5 @@
-// elf_symbols.cc: see elf_symbols.h.
-#include "symbols/elf_symbols.h"
+// symbol_table.cc: of ELF files. See symbol_table.h.
+#include "symbols/symbol_table.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -58,16 +58,16 @@ bool is_ours(const header& h) noexcept {
 
 }  // namespace
 
-elf_symbols::elf_symbols(const char* path) : file_(map_file(path)) {
+symbol_table::symbol_table(const char* path) : file_(map_file(path)) {
     read_table(SHT_SYMTAB);
     if (functions_.empty()) read_table(SHT_DYNSYM);
 }
 
-elf_symbols::~elf_symbols() {
+symbol_table::~symbol_table() {
     if (!file_.empty()) ::munmap(const_cast<std::byte*>(file_.data()), file_.size());
 }
 
-void elf_symbols::read_table(unsigned wanted_type) {
+void symbol_table::read_table(unsigned wanted_type) {
     header h{};
     if (!read_object(file_, 0, h) || !is_ours(h)) return;
     for (unsigned i = 0; i < h.e_shnum; ++i) {
@@ -92,15 +92,15 @@ void elf_symbols::read_table(unsigned wanted_type) {
     });
 }
 
-const char* elf_symbols::find(uint64_t address) const noexcept {
+std::string_view symbol_table::find(uint64_t address) const noexcept {
     auto after = std::upper_bound(functions_.begin(), functions_.end(), address,
                                   [](uint64_t a, const function& f) { return a < f.begin; });
-    if (after == functions_.begin()) return nullptr;
+    if (after == functions_.begin()) return {};
     const bool is_last = after == functions_.end();
     const function& f = *--after;
     // Some functions of assembly have no size: they reach to the next one.
     const bool contains = f.size == 0 ? !is_last : address - f.begin < f.size;
-    return contains ? f.name : nullptr;
+    return contains ? f.name : std::string_view();
 }
 
 }  // namespace weft::detail
