@@ -4,6 +4,7 @@
 // no credentials of the peer: these fail with EOPNOTSUPP.
 #include <cerrno>
 
+#include "os/fault_injection.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
 #include "os/never_inlined.h"
@@ -58,6 +59,7 @@ struct pieces {
 }  // namespace
 
 WEFT_OS_CALL ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept {
+    if (const int error = injected_failure(failure::receive); error != 0) return -error;
     pieces p(into, count);
     DWORD moved = 0;
     DWORD flags = 0;
@@ -67,6 +69,7 @@ WEFT_OS_CALL ssize_t socket_receive_many(int fd, const iovec* into, std::size_t 
 }
 
 WEFT_OS_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept {
+    if (const int error = injected_failure(failure::send); error != 0) return -error;
     pieces p(from, count);
     DWORD moved = 0;
     const int result = WSASend(to_socket(fd), p.all, p.used, &moved, 0, nullptr, nullptr);
@@ -103,6 +106,7 @@ WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_
 
 WEFT_OS_CALL ssize_t
 socket_send_to(int fd, const void* data, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept {
+    if (const int error = injected_failure(failure::send); error != 0) return -error;
     const iovec one{const_cast<void*>(data), size};  // only read
     pieces p(&one, 1);
     DWORD moved = 0;
@@ -113,6 +117,7 @@ socket_send_to(int fd, const void* data, std::size_t size, const sockaddr* to, u
 
 WEFT_OS_CALL ssize_t
 socket_receive_from(int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept {
+    if (const int error = injected_failure(failure::receive); error != 0) return -error;
     const iovec one{into, size};
     pieces p(&one, 1);
     DWORD moved = 0;
@@ -145,6 +150,7 @@ ssize_t socket_receive_files(int, void*, std::size_t, int*, std::size_t& count, 
 }
 
 WEFT_OS_CALL int socket_make(int family, int type, int protocol) noexcept {
+    if (const int error = injected_failure(failure::socket); error != 0) return -error;
     start_sockets();
     const SOCKET made =
         WSASocketW(family, type, protocol, nullptr, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
@@ -157,6 +163,7 @@ WEFT_OS_CALL int socket_make(int family, int type, int protocol) noexcept {
 }
 
 WEFT_OS_CALL int socket_accept(int fd) noexcept {
+    if (const int error = injected_failure(failure::accept); error != 0) return -error;
     const SOCKET made = ::accept(to_socket(fd), nullptr, nullptr);
     if (made == INVALID_SOCKET) return static_cast<int>(finish(fd, SOCKET_ERROR, 0, would_read));
     SetHandleInformation(reinterpret_cast<HANDLE>(made), HANDLE_FLAG_INHERIT, 0);  // NOLINT
@@ -169,6 +176,7 @@ WEFT_OS_CALL int socket_accept(int fd) noexcept {
 
 // A connection that is under way is EINPROGRESS, as elsewhere.
 WEFT_OS_CALL int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept {
+    if (const int error = injected_failure(failure::connect); error != 0) return -error;
     if (::connect(to_socket(fd), to, static_cast<int>(to_size)) == 0) return 0;
     const int error = socket_error();
     if (error != -EAGAIN) return error;
@@ -177,10 +185,12 @@ WEFT_OS_CALL int socket_connect(int fd, const sockaddr* to, uint32_t to_size) no
 }
 
 WEFT_OS_CALL int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept {
+    if (const int error = injected_failure(failure::bind); error != 0) return -error;
     return ::bind(to_socket(fd), to, static_cast<int>(to_size)) == 0 ? 0 : socket_error();
 }
 
 WEFT_OS_CALL int socket_listen(int fd, int backlog) noexcept {
+    if (const int error = injected_failure(failure::listen); error != 0) return -error;
     return ::listen(to_socket(fd), backlog) == 0 ? 0 : socket_error();
 }
 
@@ -216,6 +226,7 @@ WEFT_OS_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& siz
 // To Windows, SO_REUSEADDR on a listener permits others to take its port. A port in TIME_WAIT can
 // be bound without it.
 WEFT_OS_CALL int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
+    if (const int error = injected_failure(failure::socket_option); error != 0) return -error;
     int type = 0;
     if (level == SOL_SOCKET && option == SO_REUSEADDR && socket_option_of(fd, SOL_SOCKET, SO_TYPE, type) == 0 &&
         type == SOCK_STREAM)

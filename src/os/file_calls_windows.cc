@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "os/fault_injection.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
 #include "os/never_inlined.h"
@@ -108,6 +109,7 @@ ssize_t move_pieces(const iovec* all, std::size_t count, int64_t offset, Move mo
 }  // namespace
 
 WEFT_OS_CALL int file_open(const char* path, const open_flags& how, uint32_t permissions) noexcept {
+    if (const int error = injected_failure(failure::open); error != 0) return -error;
     const wide_path wide(std::strcmp(path, "/dev/null") == 0 ? "NUL" : path);
     if (wide.error() != 0) return wide.error();
     constexpr uint32_t any_may_write = 0222;
@@ -135,6 +137,7 @@ WEFT_OS_CALL ssize_t file_read(int fd, const iovec* into, std::size_t count, int
 }
 
 WEFT_OS_CALL ssize_t file_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
+    if (const int error = injected_failure(failure::write); error != 0) return -error;
     return move_pieces(from, count, offset, [&](const void* at, DWORD size, DWORD* moved, OVERLAPPED* position) {
         return WriteFile(to_handle(fd), at, size, moved, position);
     });
