@@ -24,6 +24,7 @@ void write_line(const char* prefix, const char* format, va_list arguments) noexc
     used = wanted < message_size - used - 1 ? used + wanted : message_size - 2;
     line[used] = '\n';
     std::fwrite(line, 1, static_cast<size_t>(used) + 1, stderr);
+    std::fflush(stderr);  // what follows may be written by other ways
 }
 
 [[noreturn]] void die() noexcept {
