@@ -14,8 +14,6 @@
 // changed or misdelivered is detected and located.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -32,6 +30,7 @@
 #include "connections.h"
 #include "fault_proxy.h"
 #include "random.h"
+#include "system_sockets.h"
 
 namespace weft::test::bad_network {
 
@@ -65,7 +64,7 @@ public:
         // Small system buffers: writers soon wait, and partial writes happen.
         const int room = 32 * 1024;  // as make_buffers_small()
         for (const int fd : {t.near.native_handle(), t.far.native_handle()}) {
-            EXPECT_TRUE(fd < 0 || ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == 0);
+            EXPECT_TRUE(fd < 0 || sys::set_option(fd, SOL_SOCKET, SO_SNDBUF, room));
         }
         return t;
     }

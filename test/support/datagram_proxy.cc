@@ -1,12 +1,5 @@
 #include "datagram_proxy.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -18,6 +11,7 @@
 #include <vector>
 
 #include "random.h"
+#include "system_sockets.h"
 
 namespace weft::test {
 
@@ -41,8 +35,8 @@ sockaddr_in here(uint16_t port) {
 }
 
 int new_socket() {
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    require(fd >= 0, "datagram_proxy: socket");
+    const int fd = sys::socket(AF_INET, SOCK_DGRAM);
+    require(fd >= 0 && sys::set_nonblocking(fd), "datagram_proxy: socket");
     return fd;
 }
 
@@ -51,11 +45,12 @@ int new_socket() {
 class datagram_proxy::loop {
 public:
     loop(uint16_t server, datagram_weather w) : server_(server), weather_(w), random_(w.seed) {
-        require(wake_ >= 0, "datagram_proxy: eventfd");
+        require(wakes_.other >= 0, "datagram_proxy: pair");
         sockaddr_in in = here(0);
         socklen_t size = sizeof(in);
-        require(::bind(front_, reinterpret_cast<sockaddr*>(&in), size) == 0, "datagram_proxy: bind");
-        require(::getsockname(front_, reinterpret_cast<sockaddr*>(&in), &size) == 0, "datagram_proxy: getsockname");
+        require(::bind(sys::handle(front_), reinterpret_cast<sockaddr*>(&in), size) == 0, "datagram_proxy: bind");
+        require(::getsockname(sys::handle(front_), reinterpret_cast<sockaddr*>(&in), &size) == 0,
+                "datagram_proxy: getsockname");
         port_ = ntohs(in.sin_port);
     }
 
@@ -63,26 +58,27 @@ public:
     loop& operator=(const loop&) = delete;
 
     ~loop() {
-        for (const auto& [client, fd] : backs_) ::close(fd);
-        ::close(front_);
-        ::close(wake_);
+        for (const auto& [client, fd] : backs_) sys::close(fd);
+        sys::close(front_);
+        sys::close(wakes_.one);
+        sys::close(wakes_.other);
     }
 
     void run() {
-        std::vector<pollfd> all;
+        std::vector<sys::poll_entry> all;
         for (;;) {
-            timespec left{.tv_sec = 3600, .tv_nsec = 0};
+            std::chrono::nanoseconds left = std::chrono::hours(1);
             {
                 const std::scoped_lock hold(mutex_);
                 if (stopping_) return;
                 take_from_clients();
                 for (const auto& [client, fd] : backs_) take_from_server(client, fd);
                 send_what_is_due();
-                all.assign({{wake_, POLLIN, 0}, {front_, POLLIN, 0}});
-                for (const auto& [client, fd] : backs_) all.push_back({fd, POLLIN, 0});
-                if (!held_.empty()) left = timespec_until(held_.begin()->first);
+                all = {sys::entry(wakes_.other, POLLIN), sys::entry(front_, POLLIN)};
+                for (const auto& [client, fd] : backs_) all.push_back(sys::entry(fd, POLLIN));
+                if (!held_.empty()) left = held_.begin()->first - steady::now();
             }
-            ::ppoll(all.data(), all.size(), &left, nullptr);
+            sys::poll(all, left);
         }
     }
 
@@ -94,8 +90,8 @@ public:
     void stop() {
         const std::scoped_lock hold(mutex_);
         stopping_ = true;
-        const uint64_t one = 1;
-        require(::write(wake_, &one, sizeof(one)) == sizeof(one), "datagram_proxy: wake");
+        const char any = 0;
+        require(sys::send(wakes_.one, &any, 1) == 1, "datagram_proxy: wake");
     }
 
     [[nodiscard]] books now() const {
@@ -113,17 +109,11 @@ private:
         int number = 0;  // in order of arrival
     };
 
-    static timespec timespec_until(steady::time_point when) {
-        const auto ns = std::max<int64_t>(std::chrono::nanoseconds(when - steady::now()).count(), 0);
-        return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
-    }
-
     void take_from_clients() {
         std::array<char, 65536> b;
         for (;;) {
             sockaddr_in from{};
-            socklen_t size = sizeof(from);
-            const ssize_t n = ::recvfrom(front_, b.data(), b.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+            const std::ptrdiff_t n = sys::recv_from(front_, b.data(), b.size(), from);
             if (n < 0) return;
             hold({std::string(b.data(), static_cast<std::size_t>(n)), ntohs(from.sin_port), true, 0});
         }
@@ -132,7 +122,7 @@ private:
     void take_from_server(uint16_t client, int fd) {
         std::array<char, 65536> b;
         for (;;) {
-            const ssize_t n = ::recv(fd, b.data(), b.size(), 0);
+            const std::ptrdiff_t n = sys::recv(fd, b.data(), b.size());
             if (n < 0) return;  // also if the peer's port is closed
             hold({std::string(b.data(), static_cast<std::size_t>(n)), client, false, 0});
         }
@@ -168,12 +158,10 @@ private:
             const datagram d = std::move(held_.begin()->second);
             held_.erase(held_.begin());
             if (d.up) {
-                const ssize_t n = ::send(back_of(d.client), d.bytes.data(), d.bytes.size(), MSG_NOSIGNAL);
+                const std::ptrdiff_t n = sys::send(back_of(d.client), d.bytes.data(), d.bytes.size());
                 books_.passed += n >= 0 ? 1 : 0;
             } else {
-                const sockaddr_in to = here(d.client);
-                const ssize_t n = ::sendto(front_, d.bytes.data(), d.bytes.size(), MSG_NOSIGNAL,
-                                           reinterpret_cast<const sockaddr*>(&to), sizeof(to));
+                const std::ptrdiff_t n = sys::send_to(front_, d.bytes.data(), d.bytes.size(), here(d.client));
                 books_.passed += n >= 0 ? 1 : 0;
             }
             int& latest = latest_[{d.client, d.up}];
@@ -187,7 +175,8 @@ private:
         if (found != backs_.end()) return found->second;
         const int fd = new_socket();
         const sockaddr_in to = here(server_);
-        require(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0, "datagram_proxy: connect");
+        require(::connect(sys::handle(fd), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0,
+                "datagram_proxy: connect");
         backs_.emplace(client, fd);
         return fd;
     }
@@ -195,7 +184,7 @@ private:
     const uint16_t server_;
     const datagram_weather weather_;
     const int front_ = new_socket();
-    const int wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const sys::connected_pair wakes_ = sys::connect_pair();
     uint16_t port_ = 0;
 
     mutable std::mutex mutex_;

@@ -1,15 +1,11 @@
 #include "fault_proxy.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/eventfd.h>
+#include <unistd.h>
+#if !defined(_WIN32)
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -23,9 +19,10 @@
 #include <vector>
 
 #include "random.h"
+#include "system_sockets.h"
 
 // Newer than some systems' headers.
-#ifndef SIOCOUTQ
+#if !defined(_WIN32) && !defined(SIOCOUTQ)
 #define SIOCOUTQ 0x5411
 #endif
 
@@ -55,6 +52,23 @@ struct address {
     socklen_t size = 0;
 };
 
+// Of an abstract name.
+#if defined(_WIN32)
+socklen_t fill_unix_address(sockaddr_storage& /*into*/, const std::string& /*name*/) {
+    require(false, "fault_proxy: this system has no abstract names");
+    return 0;
+}
+#else
+socklen_t fill_unix_address(sockaddr_storage& into, const std::string& name) {
+    sockaddr_un un{};
+    un.sun_family = AF_UNIX;
+    require(name.size() < sizeof(un.sun_path), "fault_proxy: a name that is too long");
+    std::memcpy(un.sun_path + 1, name.data(), name.size());
+    std::memcpy(&into, &un, sizeof(un));
+    return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+#endif
+
 address address_of(const fault_proxy::place& p) {
     address a;
     if (p.name.empty()) {
@@ -66,37 +80,30 @@ address address_of(const fault_proxy::place& p) {
         a.size = sizeof(in);
         return a;
     }
-    sockaddr_un un{};
-    un.sun_family = AF_UNIX;
-    require(p.name.size() < sizeof(un.sun_path), "fault_proxy: a name that is too long");
-    std::memcpy(un.sun_path + 1, p.name.data(), p.name.size());
-    std::memcpy(&a.bytes, &un, sizeof(un));
-    a.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + p.name.size());
+    a.size = fill_unix_address(a.bytes, p.name);
     return a;
 }
 
 int new_socket(const fault_proxy::place& like) {
-    const int fd = ::socket(like.name.empty() ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = sys::socket(like.name.empty() ? AF_INET : AF_UNIX, SOCK_STREAM);
     require(fd >= 0, "fault_proxy: socket");
     // Before listen or connect, so that both ends agree on the small window.
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &socket_buffer, sizeof(socket_buffer));
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &socket_buffer, sizeof(socket_buffer));
+    sys::set_option(fd, SOL_SOCKET, SO_SNDBUF, socket_buffer);
+    sys::set_option(fd, SOL_SOCKET, SO_RCVBUF, socket_buffer);
     return fd;
-}
-
-timespec timespec_of(std::chrono::nanoseconds t) {
-    const auto ns = std::max<int64_t>(t.count(), 0);
-    return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
 }
 
 void prepare(int fd) {
     const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // fails for a Unix socket
-    require(::fcntl(fd, F_SETFL, O_NONBLOCK) == 0, "fault_proxy: fcntl");
+    sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, on);  // fails for a Unix socket
+    require(sys::set_nonblocking(fd), "fault_proxy: set_nonblocking");
 }
 
 // Whether fd can be closed without waiting: everything has arrived, or never will, or is kept (Unix
 // sockets).
+#if defined(_WIN32)
+bool is_delivered(int /*fd*/) { return false; }  // not known, so a reset waits for until_delivered
+#else
 bool is_delivered(int fd) {
     int domain = AF_UNIX;
     socklen_t size = sizeof(domain);
@@ -106,12 +113,7 @@ bool is_delivered(int fd) {
     int waiting = 0;
     return ::ioctl(fd, SIOCOUTQ, &waiting) != 0 || waiting == 0;
 }
-
-void close_with_reset(int fd) {
-    const linger at_once{.l_onoff = 1, .l_linger = 0};
-    ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    ::close(fd);
-}
+#endif
 
 // ---- One direction of a connection.
 
@@ -159,10 +161,10 @@ private:
     bool take(steady::time_point now) {
         std::array<char, 16 * 1024> b;
         while (wants_to_read()) {
-            const ssize_t n = ::recv(from_, b.data(), std::min(b.size(), most_held - held_), 0);
-            if (n < 0) return errno == EAGAIN || errno == EINTR;
+            const std::ptrdiff_t n = sys::recv(from_, b.data(), std::min(b.size(), most_held - held_));
+            if (n < 0) return sys::may_try_again();
             end_seen_ = n == 0;
-            for (ssize_t i = 0; i < n; ++i) {
+            for (std::ptrdiff_t i = 0; i < n; ++i) {
                 if (taken_ + static_cast<uint64_t>(i) == weather_.corrupt_at) b[static_cast<std::size_t>(i)] ^= 0x20;
             }
             taken_ += static_cast<uint64_t>(n);
@@ -188,16 +190,16 @@ private:
             gather(now);
             piece& first = pieces_.front();
             if (first.is_end) {
-                if (::shutdown(to_, SHUT_WR) != 0) return false;
+                if (sys::shutdown_sending(to_) != 0) return false;
                 end_passed_ = true;
                 pieces_.pop_front();
                 continue;
             }
             const std::size_t most = std::min({first.bytes.size() - first.at, weather_.piece, until_fate()});
-            const ssize_t n = ::send(to_, first.bytes.data() + first.at, most, MSG_NOSIGNAL);
+            const std::ptrdiff_t n = sys::send(to_, first.bytes.data() + first.at, most);
             if (n < 0) {
-                blocked_ = errno == EAGAIN;
-                return blocked_ || errno == EINTR;
+                blocked_ = sys::is_full();
+                return sys::may_try_again();
             }
             has_passed(static_cast<std::size_t>(n), now);
         }
@@ -251,8 +253,8 @@ private:
 bool drain(int fd) {
     std::array<char, 16 * 1024> b;
     for (;;) {
-        const ssize_t n = ::recv(fd, b.data(), b.size(), 0);
-        if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR);
+        const std::ptrdiff_t n = sys::recv(fd, b.data(), b.size());
+        if (n <= 0) return n < 0 && sys::may_try_again();
     }
 }
 
@@ -273,8 +275,8 @@ public:
     [[nodiscard]] bool step(steady::time_point now, fault_proxy::books& books) {
         if (state_ == fate::none) pass(now, books);
         if (state_ == fate::reset && (now >= reset_at_ || (is_delivered(client_) && is_delivered(server_)))) {
-            close_with_reset(client_);
-            close_with_reset(server_);
+            sys::close_with_reset(client_);
+            sys::close_with_reset(server_);
             client_ = server_ = -1;
         }
         if (state_ == fate::cut || state_ == fate::swallow) {
@@ -294,7 +296,7 @@ public:
     }
 
     // Adds what poll() must wait for, and until when.
-    void wait_for(steady::time_point now, std::vector<pollfd>& all, steady::time_point& until) const {
+    void wait_for(steady::time_point now, std::vector<sys::poll_entry>& all, steady::time_point& until) const {
         if (state_ == fate::ignore) return;
         if (state_ == fate::reset) {
             until = std::min({until, reset_at_, now + delivery_look});
@@ -310,8 +312,8 @@ public:
         ask(server, passes ? down_.wants_to_read() : !server_drained_, POLLIN);
         ask(client, passes && down_.wants_to_write(now), POLLOUT);
         ask(server, passes && up_.wants_to_write(now), POLLOUT);
-        if (client != 0) all.push_back({client_, client, 0});
-        if (server != 0) all.push_back({server_, server, 0});
+        if (client != 0) all.push_back(sys::entry(client_, client));
+        if (server != 0) all.push_back(sys::entry(server_, server));
         if (passes) until = std::min({until, up_.due(), down_.due()});
     }
 
@@ -342,14 +344,14 @@ private:
         state_ = f;
         reset_at_ = now + until_delivered;
         if (f != fate::cut) return;
-        ::shutdown(client_, SHUT_WR);
-        ::shutdown(server_, SHUT_WR);
+        sys::shutdown_sending(client_);
+        sys::shutdown_sending(server_);
     }
 
     void close() {
         if (client_ < 0) return;
-        ::close(client_);
-        ::close(server_);
+        sys::close(client_);
+        sys::close(server_);
         client_ = server_ = -1;
     }
 
@@ -376,47 +378,49 @@ public:
             at_.name = "weft_fault_proxy_" + std::to_string(::getpid()) + '_' + std::to_string(++number);
         }
         address a = address_of(at_);
-        require(::bind(listener_, reinterpret_cast<sockaddr*>(&a.bytes), a.size) == 0, "fault_proxy: bind");
-        require(::listen(listener_, 4096) == 0, "fault_proxy: listen");
-        require(::fcntl(listener_, F_SETFL, O_NONBLOCK) == 0, "fault_proxy: fcntl");
+        require(::bind(sys::handle(listener_), reinterpret_cast<sockaddr*>(&a.bytes), a.size) == 0,
+                "fault_proxy: bind");
+        require(::listen(sys::handle(listener_), 4096) == 0, "fault_proxy: listen");
+        require(sys::set_nonblocking(listener_), "fault_proxy: set_nonblocking");
         if (server_.name.empty()) {
             sockaddr_in in{};
             socklen_t size = sizeof(in);
-            require(::getsockname(listener_, reinterpret_cast<sockaddr*>(&in), &size) == 0, "fault_proxy: getsockname");
+            require(::getsockname(sys::handle(listener_), reinterpret_cast<sockaddr*>(&in), &size) == 0,
+                    "fault_proxy: getsockname");
             at_.port = ntohs(in.sin_port);
         }
-        require(wake_ >= 0, "fault_proxy: eventfd");
+        require(wakes_.other >= 0 && sys::set_nonblocking(wakes_.other), "fault_proxy: pair");
     }
 
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
 
     ~loop() {
-        ::close(listener_);
-        ::close(wake_);
+        sys::close(listener_);
+        sys::close(wakes_.one);
+        sys::close(wakes_.other);
     }
 
     void run() {
-        std::vector<pollfd> all;
+        std::vector<sys::poll_entry> all;
         for (;;) {
-            timespec left{};
+            std::chrono::nanoseconds left{};
             {
                 const std::scoped_lock hold(mutex_);
                 if (stopping_) return;
                 const auto now = steady::now();
                 auto until = now + far_away;
-                all.assign(1, {wake_, POLLIN, 0});
+                all.assign(1, sys::entry(wakes_.other, POLLIN));
                 if (!partitioned_) {
                     accept_all();
-                    all.push_back({listener_, POLLIN, 0});
+                    all.push_back(sys::entry(listener_, POLLIN));
                     open_.remove_if([&](connection& c) { return !c.step(now, books_); });
                     for (const connection& c : open_) c.wait_for(now, all, until);
                 }
-                left = timespec_of(until - steady::now());
+                left = until - steady::now();
             }
-            ::ppoll(all.data(), all.size(), &left, nullptr);
-            uint64_t ignored = 0;
-            if ((all[0].revents & POLLIN) != 0) static_cast<void>(::read(wake_, &ignored, sizeof(ignored)) == 0);
+            sys::poll(all, left);
+            if ((all[0].revents & POLLIN) != 0) static_cast<void>(drain(wakes_.other));
         }
     }
 
@@ -447,21 +451,21 @@ public:
 
 private:
     void wake() const {
-        const uint64_t one = 1;
-        require(::write(wake_, &one, sizeof(one)) == sizeof(one), "fault_proxy: wake");
+        const char any = 0;
+        require(sys::send(wakes_.one, &any, 1) == 1, "fault_proxy: wake");
     }
 
     void accept_all() {
         for (;;) {
-            const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+            const int client = sys::accept(listener_);
             if (client < 0) return;
             const fault_plan plan = plan_(books_.accepted++);
             const int server = new_socket(server_);
             address a = address_of(server_);
-            if (::connect(server, reinterpret_cast<sockaddr*>(&a.bytes), a.size) != 0) {
+            if (::connect(sys::handle(server), reinterpret_cast<sockaddr*>(&a.bytes), a.size) != 0) {
                 ++books_.refused;
-                close_with_reset(client);
-                ::close(server);
+                sys::close_with_reset(client);
+                sys::close(server);
                 continue;
             }
             ++books_.open;
@@ -475,7 +479,7 @@ private:
     place at_;
     const plans plan_;
     int listener_ = -1;
-    const int wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const sys::connected_pair wakes_ = sys::connect_pair();
 
     mutable std::mutex mutex_;
     // Guarded by mutex_.

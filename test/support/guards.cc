@@ -38,4 +38,6 @@ bool guard_regions_work() {
     return works;
 }
 
+bool guards_work() { return guard_regions_work(); }
+
 }  // namespace weft::test

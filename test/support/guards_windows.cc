@@ -5,4 +5,6 @@ namespace weft::test {
 
 bool guard_regions_work() { return false; }
 
+bool guards_work() { return true; }
+
 }  // namespace weft::test
