@@ -56,11 +56,20 @@ private:
     std::vector<std::string> forms_;
 };
 
+// How abort() ends a process.
+#if defined(_WIN32)
+inline bool by_abort(int code) {
+    constexpr unsigned fail_fast = 0xC0000409;  // of UCRT; msvcrt's is 3
+    return code == 3 || static_cast<unsigned>(code) == fail_fast;
+}
+#else
+inline bool by_abort(int status) { return ::testing::KilledBySignal(SIGABRT)(status); }
+#endif
+
 // The first line that fatal() prints.
 inline std::string fatal_line(std::string_view message) { return "weft: fatal: " + std::string(message); }
 
 }  // namespace weft::test
 
 // The statement ends the process by abort(), after printing lines of these forms.
-#define EXPECT_ABORT(statement, ...) \
-    EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT), ::weft::test::says({__VA_ARGS__}))
+#define EXPECT_ABORT(statement, ...) EXPECT_EXIT(statement, ::weft::test::by_abort, ::weft::test::says({__VA_ARGS__}))

@@ -6,6 +6,7 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
+#include "support/environment.h"
 #include "os/os.h"
 
 namespace weft::test {
@@ -39,13 +40,13 @@ TEST_F(DefaultRuntime, AFailedStartThrowsAndIsRetriedAtTheNextUse) {
 TEST_F(DefaultRuntime, ObeysTheEnvironment) {
     EXPECT_EXIT(
         {
-            ::setenv("RUN_MAXPROCS", "3", 1);
+            change_environment("RUN_MAXPROCS", "3");
             report(async([] { return stats().procs; }).get() == 3);
         },
         ::testing::ExitedWithCode(0), "");
     EXPECT_EXIT(
         {
-            ::setenv("RUN_MAXPROCS", "three", 1);
+            change_environment("RUN_MAXPROCS", "three");
             report(async([] { return stats().procs; }).get() > 0);
         },
         ::testing::ExitedWithCode(0), "weft: RUN_MAXPROCS=\"three\" is not a number from 1 to 1024; using");

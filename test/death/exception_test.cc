@@ -108,7 +108,7 @@ TEST_F(EscapedException, IsNotReportedForAPlainThread) {
             runtime rt({.procs = 1});
             std::thread([] { throw std::runtime_error("plain"); }).join();
         },
-        ::testing::KilledBySignal(SIGABRT), ::testing::Not(::testing::HasSubstr("weft: ")));
+        by_abort, ::testing::Not(::testing::HasSubstr("weft: ")));
 }
 
 // ---- A fatal error that an exception caused: a destructor finds its object in use.
@@ -237,7 +237,7 @@ TEST_F(ExceptionInFlight, AnExhaustionIsNamedWithItsRemedy) {
 }
 
 TEST_F(ExceptionInFlight, IsNotMentionedIfThereIsNone) {
-    EXPECT_EXIT(leave_a_waiter_behind([] {}), ::testing::KilledBySignal(SIGABRT),
+    EXPECT_EXIT(leave_a_waiter_behind([] {}), by_abort,
                 ::testing::AllOf(says({fatal_line(destroyed_too_early), frame_line}),
                                  ::testing::Not(::testing::HasSubstr("weft: while an exception"))));
 }

@@ -11,6 +11,7 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
+#include "support/environment.h"
 #include "support/temp_folder.h"
 
 namespace weft::test {
@@ -20,7 +21,7 @@ class FailOption : public DeathTest {};
 
 // Ends the process with 0 if exactly that one of three calls fails, and with that error.
 [[noreturn]] void expect_failure(const std::string& option, int which, int error, const std::function<void()>& call) {
-    ::setenv("RUN_DEBUG", option.c_str(), 1);
+    change_environment("RUN_DEBUG", option.c_str());
     runtime rt;
     bool right = true;
     rt.run([&] {
@@ -89,7 +90,7 @@ TEST_F(FailOption, FilesFail) {
 TEST_F(FailOption, NoMemoryForStacks) {
     EXPECT_EXIT(
         {
-            ::setenv("RUN_DEBUG", "fail=mmap:every:ENOMEM", 1);
+            change_environment("RUN_DEBUG", "fail=mmap:every:ENOMEM");
             try {
                 runtime rt;
             } catch (const resource_exhausted&) {

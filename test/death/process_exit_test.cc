@@ -19,6 +19,7 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
+#include "support/environment.h"
 #include "support/build.h"
 #include "support/eventually.h"
 #include "support/resources.h"
@@ -101,17 +102,6 @@ TEST_F(ProcessExit, WeftMainMayReturnWhileOthersWork) {
     }
 }
 
-TEST_F(ProcessExit, APlainThreadMayCallQuickExit) {
-    EXPECT_EXIT(
-        {
-            std::atexit([] { say("exit"); });
-            std::at_quick_exit([] { say("quick exit"); });
-            start_all_kinds();
-            std::quick_exit(5);
-        },
-        ::testing::ExitedWithCode(5), "^quick exit\n$");
-}
-
 TEST_F(ProcessExit, APlainThreadMayCallUnderscoreExit) {
     EXPECT_EXIT(
         {
@@ -127,7 +117,7 @@ TEST_F(ProcessExit, APlainThreadMayCallUnderscoreExit) {
 TEST_F(ProcessExit, JoinsThreadsThatEndedBefore) {
     EXPECT_EXIT(
         {
-            ::setenv("RUN_THREAD_IDLE", "1ms", 1);  // NOLINT(concurrency-mt-unsafe): no other thread yet
+            change_environment("RUN_THREAD_IDLE", "1ms");
             std::atomic<int> in_call = 0;
             for (int i = 0; i < 8; ++i)
                 go([&] {
@@ -150,7 +140,7 @@ TEST_F(ProcessExit, APlainThreadMayCallAbort) {
             start_all_kinds();
             std::abort();
         },
-        ::testing::KilledBySignal(SIGABRT), ::testing::Not(::testing::HasSubstr("weft")));
+        by_abort, ::testing::Not(::testing::HasSubstr("weft")));
 }
 
 // ---- Exit by a green thread: of weft::main, of the default runtime, and of a runtime object.
@@ -196,15 +186,6 @@ TEST_F(ProcessExit, AGreenThreadMayCallExit) {
     EXPECT_END(f, ::testing::ExitedWithCode(7), "^exit\n$");
 }
 
-TEST_F(ProcessExit, AGreenThreadMayCallQuickExit) {
-    const auto f = [] {
-        std::atexit([] { say("exit"); });
-        std::at_quick_exit([] { say("quick exit"); });
-        std::quick_exit(8);
-    };
-    EXPECT_END(f, ::testing::ExitedWithCode(8), "^quick exit\n$");
-}
-
 TEST_F(ProcessExit, AGreenThreadMayCallUnderscoreExit) {
     const auto f = [] {
         std::atexit([] { say("exit"); });
@@ -215,7 +196,7 @@ TEST_F(ProcessExit, AGreenThreadMayCallUnderscoreExit) {
 
 TEST_F(ProcessExit, AGreenThreadMayCallAbort) {
     const auto f = [] { std::abort(); };
-    EXPECT_END(f, ::testing::KilledBySignal(SIGABRT), "^$");
+    EXPECT_END(f, by_abort, "^$");
 }
 
 TEST_F(ProcessExit, ABlockingCallMayCallExit) {
@@ -412,6 +393,28 @@ TEST_F(ProcessExit, LocksMayBeDestroyedWhileGreenThreadsUseThem) {
     }
 }
 
+#if !defined(_WIN32)  // its C library msvcrt has no quick_exit
+
+TEST_F(ProcessExit, APlainThreadMayCallQuickExit) {
+    EXPECT_EXIT(
+        {
+            std::atexit([] { say("exit"); });
+            std::at_quick_exit([] { say("quick exit"); });
+            start_all_kinds();
+            std::quick_exit(5);
+        },
+        ::testing::ExitedWithCode(5), "^quick exit\n$");
+}
+
+TEST_F(ProcessExit, AGreenThreadMayCallQuickExit) {
+    const auto f = [] {
+        std::atexit([] { say("exit"); });
+        std::at_quick_exit([] { say("quick exit"); });
+        std::quick_exit(8);
+    };
+    EXPECT_END(f, ::testing::ExitedWithCode(8), "^quick exit\n$");
+}
+
 TEST_F(ProcessExit, AGreenThreadOfAStaticRuntimeMayCallQuickExit) {
     EXPECT_EXIT(
         {
@@ -420,6 +423,8 @@ TEST_F(ProcessExit, AGreenThreadOfAStaticRuntimeMayCallQuickExit) {
         },
         ::testing::ExitedWithCode(26), "^$");
 }
+
+#endif
 
 }  // namespace
 }  // namespace weft::test

@@ -395,11 +395,11 @@ windows_step() {
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10} TMPDIR=$PWD/build/wine_server
     mkdir -p "$TMPDIR"
     local options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON "$quickly_compiled")
-    build_step windows weft weft_instrument "${windows_examples[@]}" {unit,conformance,exceptions,storm}_tests || return 1
+    build_step windows weft weft_instrument "${windows_examples[@]}" {unit,conformance,death,exceptions,storm}_tests || return 1
     step "first start of wine" timeout 300 /usr/lib/wine/wine64 wineboot -i || return 1
     local names
     names=$(printf '|%s' "${windows_examples[@]}")
-    ctest_step windows -R "^(example\\.(${names#|})|(unit|exceptions|storm)\\..*)$" &&
+    ctest_step windows -R "^(example\\.(${names#|})|(unit|death|exceptions|storm)\\..*)$" &&
         GTEST_FILTER='-*/P4:*/P64' ctest_step windows -L '^conformance$' &&
         step "end of wine" timeout 60 /usr/lib/wine/wineserver --wait
 }
