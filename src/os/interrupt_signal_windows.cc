@@ -12,14 +12,14 @@
 // The sender leaves the thread alone, and the monitor asks again after the next time slice, if
 //   - its pc is in a library of the system. It may be within a system call, which would overwrite
 //     registers that we have set; or hold the lock of the heap;
-//   - its pc is in a function of winpthreads by which GCC's programs read thread-locals. It may hold
-//     the lock of the thread's values, and our handler reads thread-locals, too;
+//   - its pc is in a function of winpthreads by which GCC's programs read thread-locals. It may
+//     hold the lock of the thread's values, and our handler reads thread-locals, too;
 //   - the word below its stack pointer is not on an accessible page. A write there would raise the
 //     exception of a guard page in the sender, which belongs to another stack
 //     (headroom_windows.h).
 //
-// Between suspend and resume the sender takes no lock: the thread may hold it. One sender at a time:
-// two that suspended each other would never go on.
+// Between suspend and resume the sender takes no lock: the thread may hold it. One sender at a
+// time: two that suspended each other would never go on.
 //
 // Rejected:
 //   - Asynchronous procedure calls: they run only when the thread waits. Special ones (Windows 11)
@@ -30,8 +30,8 @@
 //     the free ones.
 //
 // A program that is marked as compatible with hardware shadow stacks (/CETCOMPAT) must not be
-// interrupted so: its return to the interrupted pc is not on the shadow stack. Neither GCC nor Clang
-// mark programs for Windows by themselves.
+// interrupted so: its return to the interrupted pc is not on the shadow stack. Neither GCC nor
+// Clang mark programs for Windows by themselves.
 //
 // Threads: see interrupt_signal.h. See: context/interrupt_windows_x86_64.S
 #include <cerrno>

@@ -118,8 +118,8 @@ def check_scene(kind, said, failed, lines):
 def check_process(program, folder, failed, lines):
     commands = ["break stop_here", "run", f"source {SCRIPT}", *[c for c, _ in sections(os.path.join(FOLDER, "gdb", "expected.txt"))]]
     # With other threads running during the call, gdb 13 may end with an internal error.
-    more = ["set scheduler-locking on", "print (int)abs(-7)", "green-thread 3", "frame function serve", "print weft::this_g::id() + sum", "set scheduler-locking off",
-            "info frame", "next", "green-thread", "backtrace 1",
+    more = ["set scheduler-locking on", "print (int)abs(-7)", "green-thread 3", "frame function serve",
+            "print weft::this_g::id() + sum", "set scheduler-locking off", "info frame", "next", "green-thread", "backtrace 1",
             "tbreak exit", "continue"]
     # gdb cannot read guard regions, and would write stacks as zeros; growing stacks have none.
     said = run_gdb([program], [*commands, "gcore gdb.core", *more], folder, RUN_DEBUG="lockowners=1", RUN_STACK_POLICY="growing")

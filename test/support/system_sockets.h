@@ -1,4 +1,5 @@
-// system_sockets.h: sockets by calls of the system, for code that must use nothing of what it tests.
+// system_sockets.h: sockets by calls of the system, for code that must use nothing of what it
+// tests.
 //
 // Descriptors are ints, as in weft::net: on Windows, the value of a SOCKET. The calls are those of
 // the same name; what differs between systems has a name of its own.
