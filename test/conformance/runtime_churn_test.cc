@@ -86,7 +86,11 @@ int churn(unsigned procs, int rounds) {
 TEST_P(RuntimeChurn, ManyShortLivedRuntimesLeaveNothing) {
     leak_on_purpose();  // the frames of sleepers
     const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
+#if defined(_WIN32)
+    constexpr int warm_up = 200;  // the regions of heaps grow for that long
+#else
     constexpr int warm_up = 20;  // allocator arenas, cached stacks of threads
+#endif
     constexpr std::size_t mapping_allowance = 100;
     EXPECT_EQ(churn(GetParam(), warm_up), 0);
     const resources before = resources::now();
