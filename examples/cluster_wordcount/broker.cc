@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <mutex>
 #include <random>
 #include <utility>
 
 #include <weft/time.h>
+
+#include "terminal.h"
 
 namespace cluster_wordcount {
 
@@ -158,21 +159,19 @@ void broker::store(std::string_view of, const std::string& stream, const std::st
     }
 }
 
-std::uint64_t broker::chunks_left() {
-    std::uint64_t left = 0;
+void broker::check() {
     try {
-        insist([&] { left = jetstream_.messages(chunk_stream()); });
+        insist([this] { static_cast<void>(jetstream_.messages(chunk_stream())); });
     } catch (const nats::jetstream_error& e) {
         refuse(e);
     }
-    return left;
 }
 
 nats::pull_consumer broker::chunks(std::size_t batch) { return jetstream_.pull(chunk_stream(), "workers", batch); }
 
 nats::pull_consumer broker::all_results() {
     const std::string name = random_name();
-    first_call([&] { jetstream_.add_consumer(result_stream(), {.name = name}); });
+    first_call([&] { jetstream_.add_consumer(result_stream(), {.name = name, .ack_wait = how_.ack_wait}); });
     return jetstream_.pull(result_stream(), name);
 }
 
@@ -215,8 +214,7 @@ void broker::note_trouble(const std::string& why) {
     const std::lock_guard<weft::mutex> locked(lock_);
     if (why.empty() == trouble_.empty()) return;
     trouble_ = why;
-    const std::string text = why.empty() ? "the broker works again" : "waiting for the broker: " + why;
-    std::fprintf(stderr, "%s: %s\n", how_.owner.c_str(), text.c_str());
+    complain(how_.owner + (why.empty() ? ": the broker works again" : ": waiting for the broker: " + why));
 }
 
 }  // namespace cluster_wordcount

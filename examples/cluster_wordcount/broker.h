@@ -72,8 +72,8 @@ public:
     void send_chunk(const std::string& message, const std::string& id);
     void send_result(const std::string& message, const std::string& id);
 
-    // The chunks that no worker has acknowledged.
-    [[nodiscard]] std::uint64_t chunks_left();
+    // Whether it is there, with the streams. Throws broker_error, streams_gone.
+    void check();
 
     [[nodiscard]] nats::pull_consumer chunks(std::size_t batch);
 

@@ -1,6 +1,5 @@
 #include "coordinator.h"
 
-#include <cstdio>
 #include <mutex>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include <weft/time.h>
 
 #include "../wordcount/tree.h"
+#include "terminal.h"
 
 namespace cluster_wordcount {
 
@@ -17,9 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
+constexpr int senders = 4;  // each waits until the broker has stored its chunk
 constexpr auto alive_for = 1s;  // after a worker was heard
 constexpr auto watch_every = 500ms;
-constexpr auto silence = 2s;        // without a result, after which the broker is asked what it has
 constexpr auto warn_after = 5s;     // without a worker
 constexpr auto goodbye_time = 2s;   // for the removal of the streams, if the user ends the program
 
@@ -52,7 +52,8 @@ void coordinator::count() {
     weft::scope([this](weft::task_scope& s) {
         s.go([this] { collect(); });
         s.go([this] { watch(); });
-        send_all();
+        for (int i = 0; i < senders; ++i) s.go([this] { send_all(); });
+        cut_all();
         std::unique_lock<weft::mutex> locked(lock_);
         all_cut_ = true;
         settled_.wait(locked, [this] { return kept_.empty(); });
@@ -63,7 +64,11 @@ void coordinator::count() {
 // ---- Chunks.
 
 void coordinator::send_all() {
-    cutter cut(how_.chunk_size, [this](chunk c) { send(std::move(c)); });
+    while (const auto next = to_send_.recv()) broker_.send_chunk(next->second, next->first);
+}
+
+void coordinator::cut_all() {
+    cutter cut(how_.chunk_size, [this](chunk c) { keep(std::move(c)); });
     std::vector<char> buffer(wordcount::block_size);
     wordcount::walk(how_.root, seen_, [&](const std::string& path) {
         wordcount::input_file file(path, seen_);
@@ -74,8 +79,9 @@ void coordinator::send_all() {
     own_totals_ = cut.own_totals();
 }
 
-void coordinator::send(chunk c) {
-    const std::string message = c.message;
+// Waits for a place in the window.
+void coordinator::keep(chunk c) {
+    std::string message = c.message;
     std::string id;
     {
         std::unique_lock<weft::mutex> locked(lock_);
@@ -85,7 +91,7 @@ void coordinator::send(chunk c) {
         const auto number = c.name.first;
         id = id_of(kept_.emplace(number, kept_chunk{std::move(c)}).first->second);
     }
-    broker_.send_chunk(message, id);
+    to_send_.send({std::move(id), std::move(message)});
 }
 
 std::string coordinator::id_of(const kept_chunk& c) {
@@ -103,8 +109,7 @@ void coordinator::collect() {
             try {
                 take(read_result(d.data()));
             } catch (const malformed& e) {
-                std::fprintf(stderr, "%s: a message of the stream is no result: %s\n",
-                             broker_.options().owner.c_str(), e.what());
+                complain(broker_.options().owner + ": a message of the stream is no result: " + e.what());
             }
             all.ack_no_wait(d);
         }
@@ -136,25 +141,27 @@ void coordinator::take(chunk_result r) {
 // ---- The watch.
 
 void coordinator::watch() {
+    const auto silence_max = 2 * broker_.options().ack_wait + 1s;
     auto heard = steady_clock::now();
     bool warned = false;
     for (;; weft::sleep_for(watch_every)) {
+        broker_.check();
         bool is_silent = false;
         bool has_workers = false;
         {
             const std::lock_guard<weft::mutex> locked(lock_);
-            is_silent = !kept_.empty() && steady_clock::now() - last_result_ > silence;
             has_workers = heard_workers() != 0;
+            if (kept_.empty() || !has_workers) last_result_ = steady_clock::now();
+            is_silent = steady_clock::now() - last_result_ > silence_max;
         }
         if (has_workers) {
             heard = steady_clock::now();
             warned = false;
         } else if (!warned && steady_clock::now() - heard > warn_after) {
             warned = true;
-            std::fprintf(stderr, "%s: no worker is heard; start some: cluster_wordcount worker\n",
-                         broker_.options().owner.c_str());
+            complain(broker_.options().owner + ": no worker is heard; start some: cluster_wordcount worker");
         }
-        if (is_silent && broker_.chunks_left() == 0) send_kept_again();
+        if (is_silent) send_kept_again();
     }
 }
 
@@ -168,6 +175,8 @@ void coordinator::send_kept_again() {
         }
         last_result_ = steady_clock::now();
     }
+    complain(broker_.options().owner + ": no result comes; " + std::to_string(again.size()) +
+             " chunks are sent again");
     for (const auto& [id, message] : again) broker_.send_chunk(message, id);
 }
 

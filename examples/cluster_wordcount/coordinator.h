@@ -7,9 +7,11 @@
 //     2. The chunk is stored by the broker, with an id.
 //     3. A worker counts it, stores the result with an id, and acknowledges the chunk.
 //     4. The coordinator merges the result, unless it has merged one of that chunk, and forgets it.
-//     5. If no result comes, and no chunks are left in the stream, the chunks that are kept are sent
-//        again, under other ids: the broker has lost some, such as those that were not yet on its
-//        disk when its machine failed.
+//     5. If no result comes for twice ack_wait and a second, although workers are heard, the chunks
+//        that are kept are sent again, under other ids. For a broker may lose some. After SIGKILL,
+//        nats-server 2.9.10 sometimes has chunks in a work queue that it never delivers, because
+//        it writes the state of a consumer later than that of the stream; and a machine without
+//        power loses what was not yet on its disk.
 //
 // Rejected:
 //   - Counters in the broker or in a database, to which workers add: adding twice is wrong. Only a
@@ -29,8 +31,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <weft/chan.h>
 #include <weft/condition_variable.h>
 #include <weft/mutex.h>
 
@@ -83,8 +87,9 @@ private:
     };
 
     void count();
+    void cut_all();
     void send_all();
-    void send(chunk c);
+    void keep(chunk c);
     void collect();
     void take(chunk_result r);
     void watch();
@@ -96,6 +101,7 @@ private:
     broker& broker_;
     const count_options how_;
     const nats::subscription alive_;
+    const weft::chan<std::pair<std::string, std::string>> to_send_{0};  // ids and messages
     wordcount::census seen_;
     wordcount::text_totals own_totals_;  // of the cutter
 

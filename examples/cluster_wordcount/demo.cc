@@ -12,6 +12,7 @@
 #include "../wordcount/text_format.h"
 #include "machines.h"
 #include "status_line.h"
+#include "terminal.h"
 
 namespace cluster_wordcount {
 

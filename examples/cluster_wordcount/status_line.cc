@@ -1,7 +1,5 @@
 #include "status_line.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 
@@ -9,6 +7,7 @@
 #include <weft/time.h>
 
 #include "../wordcount/text_format.h"
+#include "terminal.h"
 
 namespace cluster_wordcount {
 
@@ -16,10 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using wordcount::with_commas;
-
-constexpr const char* clear_line = "\r\033[K";
-
-bool is_terminal() noexcept { return isatty(STDERR_FILENO) != 0; }
 
 std::string line(const snapshot& s, double chunks_per_second) {
     return with_commas(s.done) + " of " + with_commas(s.cut) + (s.all_cut ? "" : "…") + " chunks, " +
@@ -56,12 +51,6 @@ void with_status_line(const std::string& what, coordinator& of, const std::funct
         f();
         s.cancel();
     });
-}
-
-void say(const std::string& text) {
-    if (is_terminal()) std::fputs(clear_line, stderr);
-    std::printf("%s\n", text.c_str());
-    std::fflush(stdout);
 }
 
 }  // namespace cluster_wordcount

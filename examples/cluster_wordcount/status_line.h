@@ -13,7 +13,4 @@ namespace cluster_wordcount {
 // Calls f, with the line on the terminal meanwhile.
 void with_status_line(const std::string& what, coordinator& of, const std::function<void()>& f);
 
-// Writes a line of text to stdout, instead of the status line, which comes again below it.
-void say(const std::string& text);
-
 }  // namespace cluster_wordcount

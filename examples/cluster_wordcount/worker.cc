@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include <weft/time.h>
 
 #include "../wordcount/text_counter.h"
+#include "terminal.h"
 #include "wire.h"
 
 namespace cluster_wordcount {
@@ -47,14 +47,14 @@ public:
 private:
     void handle(const nats::delivery& d) {
         chunk_result r;
+        r.worker = broker_.options().owner;
         try {
             r.of = read_chunk(d.data());
         } catch (const malformed& e) {
-            std::fprintf(stderr, "%s: message %llu of the stream is no chunk, and is removed: %s\n",
-                         broker_.options().owner.c_str(), static_cast<unsigned long long>(d.sequence()), e.what());
+            complain(r.worker + ": message " + std::to_string(d.sequence()) +
+                     " of the stream is no chunk, and is removed: " + e.what());
             return chunks_.term(d);
         }
-        r.worker = broker_.options().owner;
         r.deliveries = d.deliveries();
         if (d.deliveries() > how_.deliveries_max) {
             r.failure = "it was delivered " + std::to_string(how_.deliveries_max) + " times, and never counted";
@@ -64,7 +64,7 @@ private:
             ++counted_;
             if (d.deliveries() > 1) ++delivered_again_;
         }
-        broker_.send_result(to_message(r), id_of(r));
+        broker_.send_result(to_message(r), id_of(d, r));
         try {
             chunks_.ack(d);
         } catch (const std::system_error&) {
@@ -83,9 +83,10 @@ private:
         r.words = std::move(counter.tables().front());
     }
 
-    // The broker stores one result of a chunk, and one report of a failure.
-    static std::string id_of(const chunk_result& r) {
-        return std::to_string(r.of.first) + "-" + std::to_string(r.of.second) + (r.failure.empty() ? "" : "-failed");
+    // The broker stores one result for each chunk that was sent, and one report of a failure. A chunk
+    // that is sent again has another id: its first result may be one that the broker has lost.
+    static std::string id_of(const nats::delivery& d, const chunk_result& r) {
+        return std::string(d.whole().header("Nats-Msg-Id")) + (r.failure.empty() ? "" : "-failed");
     }
 
     broker& broker_;
