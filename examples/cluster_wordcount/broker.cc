@@ -75,8 +75,7 @@ std::string broker::subject(std::string_view of) const {
 
 void broker::make_streams() {
     first_call([this] {
-        jetstream_.add_stream(
-            {.name = result_stream(), .subjects = {subject("result")}, .duplicate_window = ids_kept});
+        jetstream_.add_stream({.name = result_stream(), .subjects = {subject("result")}, .duplicate_window = ids_kept});
         jetstream_.add_stream({.name = chunk_stream(),
                                .subjects = {subject("chunk")},
                                .keeps = nats::retention::work_queue,
@@ -89,10 +88,9 @@ bool broker::join_streams() {
     try {
         first_call([this] {
             // The number of deliveries is limited by the workers (worker.h).
-            jetstream_.add_consumer(chunk_stream(), {.name = "workers",
-                                                     .filter = subject("chunk"),
-                                                     .ack_wait = how_.ack_wait,
-                                                     .ack_pending_max = 10'000});
+            jetstream_.add_consumer(
+                chunk_stream(),
+                {.name = "workers", .filter = subject("chunk"), .ack_wait = how_.ack_wait, .ack_pending_max = 10'000});
         });
         return true;
     } catch (const streams_gone&) {

@@ -93,6 +93,7 @@ private:
     [[nodiscard]] std::string result_stream() const { return how_.stream + "_results"; }
 
     void store(std::string_view of, const std::string& stream, const std::string& message, const std::string& id);
+
     void insist(const std::function<void()>& call) { insist(call, how_.patience); }
 
     void insist(const std::function<void()>& call, std::chrono::milliseconds patience);

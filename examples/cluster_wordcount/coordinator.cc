@@ -17,11 +17,11 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr int senders = 4;  // each waits until the broker has stored its chunk
+constexpr int senders = 4;      // each waits until the broker has stored its chunk
 constexpr auto alive_for = 1s;  // after a worker was heard
 constexpr auto watch_every = 500ms;
-constexpr auto warn_after = 5s;     // without a worker
-constexpr auto goodbye_time = 2s;   // for the removal of the streams, if the user ends the program
+constexpr auto warn_after = 5s;    // without a worker
+constexpr auto goodbye_time = 2s;  // for the removal of the streams, if the user ends the program
 
 }  // namespace
 
@@ -175,8 +175,7 @@ void coordinator::send_kept_again() {
         }
         last_result_ = steady_clock::now();
     }
-    complain(broker_.options().owner + ": no result comes; " + std::to_string(again.size()) +
-             " chunks are sent again");
+    complain(broker_.options().owner + ": no result comes; " + std::to_string(again.size()) + " chunks are sent again");
     for (const auto& [id, message] : again) broker_.send_chunk(message, id);
 }
 

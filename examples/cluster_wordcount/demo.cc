@@ -64,8 +64,8 @@ public:
 private:
     // Counts with so many workers. Returns whether the result is the serial one.
     bool count(std::size_t workers, bool with_failures) {
-        const std::string what =
-            std::to_string(workers) + (workers == 1 ? " worker" : " workers") + (with_failures ? ", with failures" : "");
+        const std::string what = std::to_string(workers) + (workers == 1 ? " worker" : " workers") +
+                                 (with_failures ? ", with failures" : "");
         say(what);
         broker b({.server = broker_.url(), .owner = "demo", .ack_wait = ack_wait, .patience = patience_});
         coordinator c(b, how_);

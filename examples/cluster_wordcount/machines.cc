@@ -28,7 +28,8 @@ using std::chrono::steady_clock;
 
 // In a process group of its own: Ctrl-C on the terminal reaches only this program, which then ends
 // the others.
-weft::process started(const std::vector<std::string>& command, std::optional<std::vector<std::string>> environment = {}) {
+weft::process started(const std::vector<std::string>& command,
+                      std::optional<std::vector<std::string>> environment = {}) {
     return weft::process(command, {.in = weft::stdio::null,
                                    .out = weft::stdio::null,
                                    .environment = std::move(environment),
@@ -101,8 +102,8 @@ void broker_process::kill() { end(process_); }
 void broker_process::start() {
     constexpr auto patience = 20s;
     try {
-        process_ = started({"nats-server", "-a", "127.0.0.1", "-p", std::to_string(port_.number()), "-js", "-sd", folder_,
-                            "-l", log()});
+        process_ = started({"nats-server", "-a", "127.0.0.1", "-p", std::to_string(port_.number()), "-js", "-sd",
+                            folder_, "-l", log()});
     } catch (const std::system_error& e) {
         throw broker_error(std::string("cannot start nats-server: ") + e.code().message() +
                            "; run: apt-get install nats-server");

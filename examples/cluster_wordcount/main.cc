@@ -15,6 +15,8 @@
 //     nats-server -js                                                  on one machine
 //     cluster_wordcount --server=nats://HOST:4222 worker               on each machine, any number
 //     cluster_wordcount --server=nats://HOST:4222 coordinator FOLDER   where the files are
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -25,8 +27,6 @@
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include <unistd.h>
 
 #include <weft/runtime.h>
 #include <weft/scope.h>
@@ -59,8 +59,8 @@ std::string name_of(const std::string& what) {
 
 void print(const wordcount::result& r, std::size_t top) {
     std::printf("%s files, %s bytes, %s lines, %s words, %s different ones\n", with_commas(r.seen.files).c_str(),
-                with_commas(r.text.bytes).c_str(), with_commas(r.text.lines).c_str(),
-                with_commas(r.text.words).c_str(), with_commas(r.distinct_words()).c_str());
+                with_commas(r.text.bytes).c_str(), with_commas(r.text.lines).c_str(), with_commas(r.text.words).c_str(),
+                with_commas(r.distinct_words()).c_str());
     for (const wordcount::word_count& w : wordcount::top_words(r, top))
         std::printf("%12s  %s\n", with_commas(w.count).c_str(), wordcount::printable(w.word).c_str());
 }

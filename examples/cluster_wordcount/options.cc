@@ -9,8 +9,8 @@ namespace cluster_wordcount {
 
 namespace {
 
-constexpr std::size_t chunk_size_min = std::size_t{8} * 1024;     // above wordcount::long_word
-constexpr std::size_t chunk_size_max = std::size_t{256} * 1024;   // a result has to fit into a message of 1 MiB
+constexpr std::size_t chunk_size_min = std::size_t{8} * 1024;    // above wordcount::long_word
+constexpr std::size_t chunk_size_max = std::size_t{256} * 1024;  // a result has to fit into a message of 1 MiB
 static_assert(chunk_size_min > wordcount::long_word);
 
 void parse_flag(std::string_view a, options& o) {
@@ -25,7 +25,7 @@ void parse_flag(std::string_view a, options& o) {
                !take(a, "--window", 1, 10'000, o.count.window) && !take(a, "--top", 0, 100'000, o.top) &&
                !take(a, "--threads", 1, 256, o.worker.threads) &&
                !take(a, "--deliveries", 1, 1'000'000, o.worker.deliveries_max) &&
-               !take(a, "--crash-on", o.worker.crash_on)) {
+               !take(a, "--crash-on", o.worker.crash_on) && !take(a, "--pause", o.worker.pause)) {
         throw std::invalid_argument("unknown flag \"" + std::string(a) + "\"");
     }
 }
@@ -65,7 +65,8 @@ const char* usage() noexcept {
     return "usage: cluster_wordcount [FLAG...] coordinator [FOLDER]   counts the words of all files below FOLDER\n"
            "                                                          (/usr/include) with the workers that there are\n"
            "       cluster_wordcount [FLAG...] worker                 counts for coordinators, until the count ends\n"
-           "       cluster_wordcount [FLAG...] remove                 removes the streams of a count that was given up\n"
+           "       cluster_wordcount [FLAG...] remove                 removes the streams of a count that was given "
+           "up\n"
            "       cluster_wordcount [FLAG...] demo [FOLDER]          a broker and four workers on this machine; some\n"
            "                                                          are killed; compares with a serial count\n"
            "  --server=URL          the NATS server, with JetStream (nats://127.0.0.1:4222)\n"
@@ -81,6 +82,7 @@ const char* usage() noexcept {
            "  --threads=N           chunks that are counted at once (1)\n"
            "  --deliveries=N        of one chunk, after which it is reported as a failure (5)\n"
            "  --crash-on=WORD       to try it out: the worker kills itself over text with this word\n"
+           "  --pause=SECONDS       to try it out: the worker waits after it has counted a chunk (0)\n"
            "Exit status: 0; 1 if a chunk could not be counted, or the result is not the serial one; 2 if an\n"
            "argument is invalid; 3 if the broker fails; 128 + N after signal N.\n";
 }

@@ -61,6 +61,7 @@ private:
             ++given_up_;
         } else {
             count(d.data(), r);
+            if (how_.pause > 0ms) weft::sleep_for(how_.pause);
             ++counted_;
             if (d.deliveries() > 1) ++delivered_again_;
         }

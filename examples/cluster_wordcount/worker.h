@@ -10,6 +10,7 @@
 // above deliveries_max it does not count the chunk, and stores a result that says so.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,7 +22,10 @@ namespace cluster_wordcount {
 struct worker_options {
     std::size_t threads = 1;         // chunks that are counted at once
     std::size_t deliveries_max = 5;  // of one chunk
-    std::string crash_on;            // to try it out: the worker kills itself over text with this word; empty: never
+    // To try what happens: the worker kills itself over text with this word; never if it is empty.
+    std::string crash_on;
+    // To try what happens: the worker waits after it has counted a chunk.
+    std::chrono::milliseconds pause = std::chrono::milliseconds(0);
 };
 
 struct worker_report {
