@@ -22,10 +22,10 @@ from held_port import hold_port, port_of
 
 PROGRAM = ""
 PATIENCE = 100  # seconds; normally a second is enough
-ACK_WAIT = 0.3
+ACK_WAIT = 0.2
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
 CHUNK = 8192
-SLOW = "--pause=0.005"  # of workers, so that a count lasts long enough to be disturbed
+SLOW = "--pause=0.004"  # of workers, so that a count lasts long enough to be disturbed
 EQUAL = "the result is equal to that of the serial count\n"
 GONE = "were removed"
 
@@ -166,7 +166,7 @@ class Case(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = Path(cls.folder.name, "tree")
-        make_tree(cls.root, random.Random(1), 120, 9000)
+        make_tree(cls.root, random.Random(1), 70, 9000)
         cls.expected = counts_of(cls.root)
 
     @classmethod
@@ -205,6 +205,10 @@ class Case(unittest.TestCase):
         self.assertTrue(out.startswith(expected or self.expected), f"seed {SEED}: {out}")
         self.assertIn(EQUAL, out)
         return out
+
+    def says(self, r, text):
+        self.assertIsNone(r.process.poll())
+        return text in Path(f"/proc/self/fd/{r.err.fileno()}").read_text()
 
     def workers_end(self, *workers):
         for w in workers:
@@ -291,6 +295,24 @@ class Killed(Case):
         self.until_results(self.random.randrange(1, self.chunks() * 3 // 4), c)
         c.end(signal.SIGKILL)
         self.is_right(self.coordinator())
+        self.workers_end(w)
+
+    def test_a_worker_that_is_stopped_and_goes_on_later(self):
+        stopped = self.worker("--pause=0.05")
+        c = self.coordinator()
+        self.until_results(self.random.randrange(1, 5), c)
+        stopped.process.send_signal(signal.SIGSTOP)
+        w = self.worker(SLOW)
+        self.until_results(self.chunks() * 3 // 4, c)
+        stopped.process.send_signal(signal.SIGCONT)
+        self.is_right(c)
+        self.workers_end(stopped, w)
+
+    def test_without_a_worker_it_says_so_and_waits(self):
+        c = self.coordinator()
+        eventually(lambda: self.says(c, "no worker is heard; start some: cluster_wordcount worker"), "it says so")
+        w = self.worker()
+        self.is_right(c)
         self.workers_end(w)
 
     def test_everything(self):
@@ -437,7 +459,7 @@ class WithoutJetStream(Case):
 
 
 class FullStore(Case):
-    broker_options = {"store_max": 600_000}
+    broker_options = {"store_max": 400_000}
 
     def test_a_full_store_is_an_error(self):
         w = self.worker("--patience=1")
@@ -452,7 +474,7 @@ class Demo(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = Path(self.folder.name, "tree")
-        make_tree(self.root, random.Random(3), 60, 9000)
+        make_tree(self.root, random.Random(3), 40, 9000)
         self.temporary = Path(self.folder.name, "temporary")
         self.temporary.mkdir()
 
@@ -506,7 +528,8 @@ class Demo(unittest.TestCase):
 
 class CommandLine(unittest.TestCase):
     def test_a_wrong_call_says_what_is_wrong(self):
-        for arguments, complaint in (([], "a command is missing"), (["dance"], 'unknown command "dance"'), (["--frobnicate", "worker"], 'unknown flag "--frobnicate"'),
+        for arguments, complaint in (([], "a command is missing"), (["dance"], 'unknown command "dance"'),
+                                     (["--frobnicate", "worker"], 'unknown flag "--frobnicate"'),
                                      (["worker", "x"], "worker takes no arguments"), (["demo", "a", "b"], "demo takes one folder"),
                                      (["--stream=a.b", "worker"], '--stream needs letters, digits, - and _, not "a.b"'),
                                      (["--chunk=100", "coordinator"], '--chunk needs a whole number from 8192 to 262144, not "100"')):

@@ -201,7 +201,8 @@ void broker::insist(const std::function<void()>& call, std::chrono::milliseconds
         note_trouble(why);
         if (steady_clock::now() >= until) {
             throw broker_error("the broker at " + how_.server + " has failed for " +
-                               std::to_string(patience.count() / 1000) + " s: " + why);
+                               std::to_string(patience.count() / 1000) + " s: " + why +
+                               " (see its log; is its disk full?)");
         }
         weft::sleep_for(pause);
     }

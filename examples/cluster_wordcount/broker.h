@@ -6,8 +6,8 @@
 // are chunks, a result always has a place.
 //
 // Calls are repeated while the broker is away, for `patience`. A call whose answer was lost may
-// have been done. So all calls can be repeated: messages have ids, and the broker stores one message
-// of an id within the hour. What it stores twice nevertheless is merged once (results.h).
+// have been done. So all calls can be repeated: messages have ids, and the broker stores one
+// message of an id within the hour. What it stores twice nevertheless is merged once (results.h).
 //
 // Threads: any, any number at once.
 #pragma once

@@ -5,18 +5,16 @@
 // sources: wordcount/ways.cc wordcount/progress.cc wordcount/text_format.cc
 //
 // It shows how to build a program of several machines that gives the right result, whatever fails
-// meanwhile: the broker keeps the work (broker.h), workers take it and may die (worker.h), and the
-// coordinator answers for the result (coordinator.h, which has the protocol). The demonstration
-// (demo.cc) runs all of it on one machine, kills a worker and the broker in the middle, and
-// compares with a serial count.
+// meanwhile. The broker keeps the work (broker.h). Workers take it, and may die (worker.h). The
+// coordinator answers for the result: coordinator.h has the protocol. The demonstration (demo.cc)
+// runs all of it on one machine, kills a worker and the broker in the middle, and compares with a
+// serial count.
 //
 // On several machines:
 //
-//     nats-server -js                                                  on one machine
-//     cluster_wordcount --server=nats://HOST:4222 worker               on each machine, any number
-//     cluster_wordcount --server=nats://HOST:4222 coordinator FOLDER   where the files are
-#include <unistd.h>
-
+//     nats-server -js                                                    on broker.example
+//     cluster_wordcount --server=nats://broker.example worker            on each machine
+//     cluster_wordcount --server=nats://broker.example coordinator PATH  where the files are
 #include <atomic>
 #include <csignal>
 #include <cstdio>

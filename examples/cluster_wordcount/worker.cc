@@ -84,8 +84,8 @@ private:
         r.words = std::move(counter.tables().front());
     }
 
-    // The broker stores one result for each chunk that was sent, and one report of a failure. A chunk
-    // that is sent again has another id: its first result may be one that the broker has lost.
+    // The broker stores one result for each chunk that was sent, and one report of a failure. A
+    // chunk that is sent again has another id, because the broker may have lost its first result.
     static std::string id_of(const nats::delivery& d, const chunk_result& r) {
         return std::string(d.whole().header("Nats-Msg-Id")) + (r.failure.empty() ? "" : "-failed");
     }
