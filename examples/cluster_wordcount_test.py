@@ -4,6 +4,7 @@
 The program compares with its own serial count (--check); these tests also compare with a count in Python.
 SEED=N in the environment repeats the random places of a run.
 """
+import concurrent.futures
 import json
 import os
 import random
@@ -551,10 +552,26 @@ class CommandLine(unittest.TestCase):
             self.assertIn(flag, ended.stdout)
 
 
+def run_all():
+    """Runs the classes in processes of their own, three at a time: they wait more than they compute."""
+    def run(case):
+        ended = subprocess.run([sys.executable, __file__, PROGRAM, case], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env=dict(os.environ, SEED=str(SEED)))
+        print(ended.stdout, flush=True)
+        return ended.returncode != 0
+
+    cases = "Killed", "Demo", "Errors", "Interrupted", "TwoCoordinators", "Counts", "WithoutJetStream", "FullStore", "CommandLine"
+    assert {c.__name__ for c in Case.__subclasses__() + unittest.TestCase.__subclasses__() if c.__module__ == "__main__"} == {*cases, "Case"}
+    with concurrent.futures.ThreadPoolExecutor(3) as at_once:
+        return any(list(at_once.map(run, cases)))
+
+
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv[1])
     if not shutil.which("nats-server"):
         print("left out: no nats-server; run: apt-get install nats-server")
         sys.exit(77)
     print(f"seed {SEED}", flush=True)
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+    if len(sys.argv) > 2:
+        unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+    sys.exit(run_all())
