@@ -55,6 +55,20 @@ bool is_foreign(const nats::jetstream_error& e) {
            e.error_code() == filter_does_not_fit;
 }
 
+// Returns why the call has failed, if that may pass; empty: it has not. Throws other failures.
+std::string failure_of(const std::function<void()>& call) {
+    try {
+        call();
+        return {};
+    } catch (const nats::jetstream_error& e) {
+        if (is_gone(e) || is_foreign(e)) throw;
+        return e.what();
+    } catch (const std::system_error& e) {
+        if (!may_pass(e)) throw;
+        return e.code().message();
+    }
+}
+
 std::string random_name() {
     constexpr std::string_view digits = "0123456789abcdef";
     std::random_device random;
@@ -187,18 +201,9 @@ nats::subscription broker::alive_workers() { return client_.subscribe(subject("a
 void broker::insist(const std::function<void()>& call, std::chrono::milliseconds patience) {
     const auto until = steady_clock::now() + patience;
     for (;;) {
-        std::string why;
-        try {
-            call();
-            return note_trouble("");
-        } catch (const nats::jetstream_error& e) {
-            if (is_gone(e) || is_foreign(e)) throw;
-            why = e.what();
-        } catch (const std::system_error& e) {
-            if (!may_pass(e)) throw;
-            why = e.code().message();
-        }
+        const std::string why = failure_of(call);
         note_trouble(why);
+        if (why.empty()) return;
         if (steady_clock::now() >= until) {
             throw broker_error("the broker at " + how_.server + " has failed for " +
                                std::to_string(patience.count() / 1000) + " s: " + why +
