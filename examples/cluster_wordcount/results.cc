@@ -13,7 +13,7 @@ bool results::expect(const chunk_name& name) {
     return false;
 }
 
-results::answer results::take(chunk_result r) {
+results::answer results::take(chunk_result&& r) {
     const auto [number, digest] = r.of;
     if (number >= cut_.size()) {
         if (r.failure.empty()) early_.try_emplace(r.of, std::move(r));

@@ -26,7 +26,7 @@ public:
 
     // merged: the first result of an expected chunk. failed: a worker says that it could not be
     // counted; a later result still counts. ignored: all others.
-    answer take(chunk_result r);
+    answer take(chunk_result&& r);
 
     // How many chunks have a result, and the sum of all deliveries after the first of each.
     [[nodiscard]] std::uint64_t merged() const noexcept { return merged_; }
