@@ -25,7 +25,7 @@ constexpr int subjects_overlap = 10065;
 constexpr int filter_does_not_fit = 10093;
 
 constexpr auto pause = 50ms;         // between two attempts
-constexpr auto first_patience = 2s;  // of a server that has just started
+constexpr auto first_patience = 2s;  // with a server that has just started
 constexpr auto ids_kept = 1h;
 
 nats::client connected(const broker_options& how) {
@@ -122,14 +122,22 @@ void broker::remove_streams() {
     }
 }
 
-// A broker may lack JetStream, and the streams may be of another program. So the patience is short.
+// A broker may lack JetStream: then it says at once that nobody answers. So may one that has just
+// started, for a moment.
 void broker::first_call(const std::function<void()>& call) {
+    const auto begin = steady_clock::now();
     try {
-        insist(call, std::min<std::chrono::milliseconds>(first_patience, how_.patience));
+        insist([&] {
+            try {
+                call();
+            } catch (const std::system_error& e) {
+                if (e.code() != nats::errc::no_responders || steady_clock::now() - begin < first_patience) throw;
+                throw broker_error("the broker at " + how_.server +
+                                   " answers no call of JetStream; does it run with JetStream (nats-server -js)?");
+            }
+        });
     } catch (const nats::jetstream_error& e) {
         refuse(e);
-    } catch (const broker_error& e) {
-        throw broker_error(std::string(e.what()) + "; does it run with JetStream (nats-server -js)?");
     }
 }
 
@@ -198,15 +206,15 @@ nats::subscription broker::alive_workers() { return client_.subscribe(subject("a
 // ---- Patience.
 
 // Repeats call until the broker has done it.
-void broker::insist(const std::function<void()>& call, std::chrono::milliseconds patience) {
-    const auto until = steady_clock::now() + patience;
+void broker::insist(const std::function<void()>& call) {
+    const auto until = steady_clock::now() + how_.patience;
     for (;;) {
         const std::string why = failure_of(call);
         note_trouble(why);
         if (why.empty()) return;
         if (steady_clock::now() >= until) {
             throw broker_error("the broker at " + how_.server + " has failed for " +
-                               std::to_string(patience.count() / 1000) + " s: " + why +
+                               std::to_string(how_.patience.count() / 1000) + " s: " + why +
                                " (see its log; is its disk full?)");
         }
         weft::sleep_for(pause);

@@ -94,9 +94,7 @@ private:
 
     void store(std::string_view of, const std::string& stream, const std::string& message, const std::string& id);
 
-    void insist(const std::function<void()>& call) { insist(call, how_.patience); }
-
-    void insist(const std::function<void()>& call, std::chrono::milliseconds patience);
+    void insist(const std::function<void()>& call);
     void first_call(const std::function<void()>& call);
     [[noreturn]] void refuse(const nats::jetstream_error& e);
     void note_trouble(const std::string& why);
