@@ -79,8 +79,8 @@ client_options checked_options(client_options how) {
 
 bool is_blank(char c) noexcept { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }
 
-// libnats writes subjects and headers into the lines of the protocol as they are, up to a zero byte.
-// With a line end, a part of them would be a command of its own.
+// libnats writes subjects and headers into the lines of the protocol as they are, up to a zero
+// byte. With a line end, a part of them would be a command of its own.
 void check_word(std::string_view word, std::string_view what) {
     if (!word.empty() && std::none_of(word.begin(), word.end(), is_blank)) return;
     throw std::system_error(errc::bad_subject, "weft: NATS: " + std::string(what) + " \"" + std::string(word) + '"');

@@ -45,7 +45,8 @@ inline std::string postgres_programs() {
 // Held before the first test begins, which counts descriptors.
 inline const held_port postgres_port;
 
-// A cluster of its own, on a Unix socket and a port. Made once for the process: that takes a second.
+// A cluster of its own, on a Unix socket and a port. Made once for the process: that takes a
+// second.
 class postgres_server {
 public:
     static postgres_server& the_one() {

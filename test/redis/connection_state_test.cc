@@ -1,5 +1,5 @@
 // connection_state_test.cc: a connection in an unusual state reaches no other command and no other
-// caller: interrupted commands, replies that nobody asked for, commands that change the state.
+// caller: interrupted commands, replies that no command asked for, commands that change the state.
 #include <chrono>
 #include <memory>
 #include <stdexcept>
