@@ -74,7 +74,7 @@ void connection::log_in(const client_options& how) {
 
 void connection::check_usable() {
     if (broken_ || outstanding_ != 0)
-        fail(errc::connection_lost, "an earlier command failed or was interrupted: open another session");
+        fail(errc::connection_lost, "an earlier command failed or was interrupted: call client::open() again");
 }
 
 reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {

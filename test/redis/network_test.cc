@@ -59,9 +59,9 @@ TEST_P(RedisNetwork, AConsumerLosesNoEntryOverConnectionsThatAreCut) {
     const redis_server s;
     fault_proxy proxy({.port = s.port(), .name = {}}, [](int number) {
         return number >= 8 ? fault_plan{}
-                            : fault_plan{.up = {},
-                                         .down = {.after = 60U + 37U * static_cast<unsigned>(number),
-                                                  .then = number % 2 == 0 ? fate::cut : fate::reset}};
+                           : fault_plan{.up = {},
+                                        .down = {.after = 60U + 37U * static_cast<unsigned>(number),
+                                                 .then = number % 2 == 0 ? fate::cut : fate::reset}};
     });
     rt().run([&] {
         client direct(s.at());
