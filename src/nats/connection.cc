@@ -1,7 +1,9 @@
 // connection.cc: see connection.h.
 #include "nats/connection.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
@@ -67,7 +69,45 @@ client_options checked_options(client_options how) {
     need(how.ping_interval.count() > 0, "ping_interval must be more than 0");
     need(how.request_time.count() > 0, "request_time must be more than 0");
     need(how.reconnect_buffer > 0, "reconnect_buffer must be more than 0");
+    for (const std::string* text :
+         {&how.name, &how.user, &how.password, &how.token, &how.credentials_file, &how.ca_file})
+        need(text->find('\0') == std::string::npos, "a text has a zero byte");
+    for (const std::string& server : how.servers)
+        need(server.find('\0') == std::string::npos, "the address of a server has a zero byte");
     return how;
+}
+
+bool is_blank(char c) noexcept { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }
+
+// libnats writes subjects and headers into the lines of the protocol as they are, up to a zero
+// byte. With a line end, a part of them would be a command of its own.
+void check_word(std::string_view word, std::string_view what) {
+    if (!word.empty() && std::none_of(word.begin(), word.end(), is_blank)) return;
+    throw std::system_error(errc::bad_subject, "weft: NATS: " + std::string(what) + " \"" + std::string(word) + '"');
+}
+
+void check_subject(std::string_view subject, std::string_view what) {
+    check_word(subject, what);
+    if (subject.front() != '.' && subject.back() != '.' && subject.find("..") == std::string_view::npos) return;
+    throw std::system_error(errc::bad_subject, "weft: NATS: " + std::string(what) + " \"" + std::string(subject) + '"');
+}
+
+void check_header(std::string_view name, std::string_view value) {
+    const bool good_name =
+        !name.empty() && std::none_of(name.begin(), name.end(), is_blank) && name.find(':') == std::string_view::npos;
+    const bool good_value = value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+    if (good_name && good_value) return;
+    throw std::invalid_argument("weft: nats: header \"" + std::string(name) + "\": its " +
+                                (good_name ? "value has a line end or a zero byte"
+                                           : "name is empty, or has a blank, a control character or a colon"));
+}
+
+void check_message(const message& m) {
+    check_subject(m.subject, "subject");
+    if (!m.reply.empty()) check_subject(m.reply, "reply");
+    for (const auto& [name, value] : m.headers) check_header(name, value);
+    if (m.data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        throw std::system_error(errc::too_large, "weft: NATS: " + m.subject);
 }
 
 void set_login(natsOptions* o, const client_options& how) {
@@ -191,6 +231,7 @@ connection::~connection() {
 }
 
 void connection::send(const message& m) {
+    check_message(m);
     weft::blocking([&] {
         if (!m.headers.empty()) {
             check(natsConnection_PublishMsg(handle_, made_message(m).get()), "publish to " + m.subject);
@@ -248,6 +289,8 @@ std::string connection::unique_subject() { return prefix_ + ".s" + std::to_strin
 std::shared_ptr<inbox> connection::subscribe(const std::string& subject,
                                              const std::string& queue,
                                              std::size_t capacity) {
+    check_subject(subject, "subject");
+    if (!queue.empty()) check_word(queue, "queue group");
     auto made = std::make_shared<inbox>(capacity);
     made->subject_ = subject;
     weft::blocking([&] {

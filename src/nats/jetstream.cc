@@ -33,7 +33,7 @@ std::string number(int64_t n) { return std::to_string(n); }
 
 // A name is a part of a subject.
 void check_name(std::string_view name, const char* of) {
-    if (!name.empty() && name.find_first_of(" .*>\t\r\n/\\") == std::string_view::npos) return;
+    if (!name.empty() && name.find_first_of(std::string_view(" .*>\t\r\n/\\\0", 10)) == std::string_view::npos) return;
     throw std::invalid_argument(std::string("weft: the name of a JetStream ") + of + " is \"" + std::string(name) +
                                 "\": write letters, digits, - and _");
 }
@@ -88,6 +88,14 @@ void jetstream::add_consumer(std::string_view stream, const consumer_options& c)
 void jetstream::remove_stream(std::string_view stream) {
     check_name(stream, "stream");
     ask("STREAM.DELETE." + std::string(stream), "");
+}
+
+pull_consumer jetstream::pull(std::string_view stream, std::string_view consumer, std::size_t batch) {
+    check_name(stream, "stream");
+    check_name(consumer, "consumer");
+    if (batch == 0 || batch > pull_consumer::batch_max)
+        throw std::invalid_argument("weft: nats::jetstream::pull: batch must be from 1 to 10000");
+    return {client_, std::string(stream), std::string(consumer), batch};
 }
 
 uint64_t jetstream::messages(std::string_view stream) {

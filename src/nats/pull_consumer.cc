@@ -3,8 +3,9 @@
 // A request asks for `batch` messages, which come to the inbox of this object, and expires after
 // request_time. The server sends an empty message with a status when it expires or cannot be
 // served, and a heartbeat while nothing comes. Silence for longer means that the request is lost,
-// with its connection or its server: it is made again. What an earlier request still brings is
-// taken as well.
+// with its connection or its server: it is made again once the server has answered another request.
+// So a server that is stopped does not find many requests when it continues, which would bring more
+// messages than there is room for. What an earlier request still brings is taken as well.
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -27,7 +28,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::size_t batch_max = 10'000;
 constexpr std::chrono::nanoseconds request_expiry = 10s;
 constexpr std::chrono::nanoseconds heartbeat = 500ms;
 constexpr std::chrono::nanoseconds silence_max = 3 * heartbeat;
@@ -58,12 +58,6 @@ delivery::delivery(message m) : message_(std::move(m)) {
     std::from_chars(parts[first + 1].data(), parts[first + 1].data() + parts[first + 1].size(), sequence_);
 }
 
-pull_consumer jetstream::pull(std::string_view stream, std::string_view consumer, std::size_t batch) {
-    if (batch == 0 || batch > batch_max)
-        throw std::invalid_argument("weft: nats::jetstream::pull: batch must be from 1 to 10000");
-    return {client_, std::string(stream), std::string(consumer), batch};
-}
-
 pull_consumer::pull_consumer(client of, const std::string& stream, const std::string& name, std::size_t batch)
     : client_(std::move(of)), name_(stream + "." + name), batch_(batch) {
     // Room for what two requests bring: one that is lost may not be.
@@ -77,9 +71,10 @@ delivery pull_consumer::next() {
         if (r.value) {
             heard_at_ = steady_clock::now();
             take(std::move(*r.value));
+        } else if (check_exists() || steady_clock::now() >= asked_at_ + request_expiry) {
+            asked_ = 0;  // the request is lost, or has expired (its user may not ask for the consumer)
         } else {
-            asked_ = 0;  // the request is lost, or there is no such consumer
-            check_exists();
+            weft::sleep_for(pause_after_refusal);
         }
     }
     delivery d = std::move(ready_.front());
@@ -99,7 +94,7 @@ void pull_consumer::ask() {
         if (e.code() != errc::buffer_full) throw;  // no connection: the next attempt comes after the silence
     }
     asked_ = batch_;
-    heard_at_ = steady_clock::now();
+    asked_at_ = heard_at_ = steady_clock::now();
 }
 
 void pull_consumer::take(message m) {
@@ -122,7 +117,7 @@ void pull_consumer::take(message m) {
                 throw jetstream_error(status_not_found, 10014, "the consumer was deleted: " + name_);
             break;
         case status_no_responders:  // there is no such consumer, or JetStream has not started yet
-            check_exists();
+            static_cast<void>(check_exists());
             break;
         default:
             break;
@@ -131,12 +126,14 @@ void pull_consumer::take(message m) {
     asked_ = 0;
 }
 
-// Throws jetstream_error if the server knows that there is no such consumer.
-void pull_consumer::check_exists() {
+// Throws jetstream_error if the server knows that there is no such consumer. Returns whether it has
+// answered.
+bool pull_consumer::check_exists() {
     try {
         detail::check_answer(client_.request("$JS.API.CONSUMER.INFO." + name_, "").data);
+        return true;
     } catch (const std::system_error&) {
-        return;  // it cannot tell at present
+        return false;
     }
 }
 

@@ -79,8 +79,9 @@ bool connection::stop_statement() {
 // Reads to the end of what was sent. The last result says that the statement was cancelled, or had
 // finished before.
 bool connection::drain() {
-    flush();
     const bool pipelined = PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF;
+    if (pipelined && !is_synced_ && PQpipelineSync(handle_.get()) != 1) return false;
+    flush();
     for (;;) {
         const std::optional<result> r = next_result();
         if (!r && pipelined) continue;

@@ -19,6 +19,8 @@ namespace {
 using parameters = std::map<std::string, std::string>;
 
 parameters parse(const std::string& conninfo) {
+    if (conninfo.find('\0') != std::string::npos)
+        throw std::system_error(errc::bad_conninfo, "weft: PostgreSQL: conninfo has a zero byte");
     char* complaint = nullptr;
     PQconninfoOption* const all = PQconninfoParse(conninfo.c_str(), &complaint);
     if (all == nullptr) {

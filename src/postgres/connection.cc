@@ -3,6 +3,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <array>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -42,6 +45,30 @@ diagnostics diagnostics_of(const pg_result* r) {
 // admin_shutdown, crash_shutdown, cannot_connect_now: the server ends the connection.
 bool ends_connection(std::string_view sqlstate) noexcept { return sqlstate.starts_with("57P0"); }
 
+[[noreturn]] void refuse(const char* why) { throw std::invalid_argument(std::string("weft: PostgreSQL: ") + why); }
+
+// Refuses, before anything is sent, what libpq would cut off at a zero byte or report like a lost
+// connection.
+void check_sendable(const statement& s) {
+    constexpr std::size_t size_max = 0x3fffffff;  // of a value in the server
+    constexpr std::size_t parameters_max = 65'535;
+    if (s.sql().find('\0') != std::string::npos) refuse("the SQL text has a zero byte");
+    if (s.sql().size() > size_max) refuse("the SQL text is larger than 1 GiB");
+    if (s.parameters().size() > parameters_max) refuse("more than 65535 parameters: use COPY, or several statements");
+    for (const parameter& p : s.parameters()) {
+        if (!p.value()) continue;
+        if (p.value()->size() > size_max) refuse("a parameter is larger than 1 GiB");
+        if (!p.is_binary() && p.value()->find('\0') != std::string::npos)
+            refuse("text of a parameter has a zero byte: use postgres::bytes");
+    }
+}
+
+// Whether that command leaves something in the session that DISCARD ALL removes.
+bool leaves_state(std::string_view tag) noexcept {
+    constexpr std::array<std::string_view, 4> tags = {"SET", "LISTEN", "PREPARE", "DECLARE CURSOR"};
+    return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
 bool is_copy(ExecStatusType s) noexcept { return s == PGRES_COPY_IN || s == PGRES_COPY_OUT || s == PGRES_COPY_BOTH; }
 
 }  // namespace
@@ -60,6 +87,7 @@ void connection::begin_statement() {
 }
 
 result connection::query(const statement& s) {
+    check_sendable(s);
     begin_statement();
     send(s);
     flush();
@@ -69,6 +97,7 @@ result connection::query(const statement& s) {
 }
 
 result connection::each_row(const statement& s, const std::function<void(const row&)>& f) {
+    check_sendable(s);
     begin_statement();
     send(s);
     PQsetSingleRowMode(handle_.get());
@@ -86,12 +115,15 @@ result connection::each_row(const statement& s, const std::function<void(const r
 }
 
 std::vector<result> connection::query_all(const std::vector<statement>& statements) {
+    for (const statement& s : statements) check_sendable(s);
     begin_statement();
     for (const statement& s : statements) prepared_name(s);
+    is_synced_ = false;
     if (PQenterPipelineMode(handle_.get()) != 1) fail();
     in_progress_ = true;
     for (const statement& s : statements) send(s);
     if (PQpipelineSync(handle_.get()) != 1) fail();
+    is_synced_ = true;
     flush();
     std::vector<result> results;
     results.reserve(statements.size());
@@ -111,7 +143,8 @@ const std::string* connection::prepared_name(const statement& s) {
     if (!s.is_prepared()) return nullptr;
     if (const auto found = prepared_.find(s.sql()); found != prepared_.end()) return &found->second;
     if (prepared_.size() == prepared_max) return nullptr;
-    const std::string name = "weft_" + std::to_string(prepared_.size());
+    // Each name is used once: if this is interrupted, the server may know it.
+    const std::string name = "weft_" + std::to_string(next_name_++);
     in_progress_ = true;
     if (PQsendPrepare(handle_.get(), name.c_str(), s.sql().c_str(), 0, nullptr) != 1) fail();
     flush();
@@ -128,8 +161,6 @@ void connection::send(const statement& s) {
     std::vector<int> formats;
     for (const parameter& p : s.parameters()) {
         const std::optional<std::string>& value = p.value();
-        if (value && !p.is_binary() && value->find('\0') != std::string::npos)
-            throw std::invalid_argument("weft: PostgreSQL: text of a parameter has a zero byte: use postgres::bytes");
         values.push_back(value ? value->c_str() : nullptr);
         sizes.push_back(value ? static_cast<int>(value->size()) : 0);
         formats.push_back(p.is_binary() ? 1 : 0);
@@ -146,6 +177,7 @@ void connection::send(const statement& s) {
 // ---- COPY.
 
 void connection::begin_copy(const statement& s, ExecStatusType wanted) {
+    check_sendable(s);
     begin_statement();
     send(s);
     flush();
@@ -288,6 +320,9 @@ std::optional<result> connection::take(result r, std::optional<diagnostics>& fai
     }
     if (status == PGRES_PIPELINE_ABORTED) return std::nullopt;  // because of an earlier error
     if (is_copy(status)) throw std::invalid_argument("weft: PostgreSQL: use copy_in or copy_out for this statement");
+    const std::string_view tag = r.tag();
+    if (tag == "DISCARD ALL" || tag == "DEALLOCATE ALL") prepared_.clear();
+    if (leaves_state(tag)) tainted_ = true;
     return r;
 }
 

@@ -118,7 +118,9 @@ private:
     weft::watched_fd socket_;  // destroyed before libpq closes the descriptor
     const std::chrono::nanoseconds cancel_time_;
     std::map<std::string, std::string, std::less<>> prepared_;  // the names of statements, by their SQL
+    uint64_t next_name_ = 0;
     bool in_progress_ = false;
+    bool is_synced_ = false;  // in pipeline mode: the end of the pipeline was sent
     bool tainted_ = false;
     bool broken_ = false;
 };

@@ -1,4 +1,5 @@
 // subscription.cc: see weft/postgres/subscription.h.
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -59,9 +60,7 @@ void listen_for_ever(const client_options& at, const subscription_options& how, 
             listener l(at, how, to);
             pauses.reset();
             l.run();
-        } catch (const std::system_error& e) {
-            to.send({.what = event::kind::lost, .text = e.what()});
-        } catch (const server_error& e) {
+        } catch (const std::exception& e) {  // also a name that the server cannot read
             to.send({.what = event::kind::lost, .text = e.what()});
         }
         pauses.wait();
@@ -72,6 +71,10 @@ void listen_for_ever(const client_options& at, const subscription_options& how, 
 
 subscription::subscription(const client& of, subscription_options how) : events_(chan<event>::nil()) {
     if (how.channels.empty()) throw std::invalid_argument("weft: postgres::subscription_options: name a channel");
+    for (const std::string& channel : how.channels) {
+        if (channel.find('\0') != std::string::npos)
+            throw std::invalid_argument("weft: postgres::subscription_options: the name of a channel has a zero byte");
+    }
     if (how.silence.count() <= 0)
         throw std::invalid_argument("weft: postgres::subscription_options::silence must be more than 0");
     const chan<event> to(how.capacity);

@@ -29,8 +29,18 @@ constexpr std::array<std::string_view, 9> unordered = {
     "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "MONITOR", "SUNSUBSCRIBE", "SYNC", "PSYNC"};
 
 // These change the state of a connection, which the next user of the pool must not find.
-constexpr std::array<std::string_view, 10> stateful = {"WATCH", "UNWATCH", "MULTI", "EXEC",   "DISCARD",
-                                                       "AUTH",  "SELECT",  "HELLO", "CLIENT", "QUIT"};
+constexpr std::array<std::string_view, 15> stateful = {"WATCH", "UNWATCH",  "MULTI",     "EXEC",   "DISCARD",
+                                                       "AUTH",  "SELECT",   "HELLO",     "CLIENT", "QUIT",
+                                                       "RESET", "READONLY", "READWRITE", "ASKING", "REPLCONF"};
+
+bool is_stateful(const command& c) {
+    if (is_one_of(c.name(), stateful)) return true;
+    if (!is_one_of(c.name(), std::array<std::string_view, 1>{"SCRIPT"})) return false;
+    std::string sent;  // SCRIPT DEBUG: the connection becomes that of a debugger
+    c.write_to(sent);
+    std::transform(sent.begin(), sent.end(), sent.begin(), upper);
+    return sent.find("\r\nSCRIPT\r\n$5\r\nDEBUG\r\n") != std::string::npos;
+}
 
 void refuse_unordered(const command& c) {
     if (!is_one_of(c.name(), unordered)) return;
@@ -40,23 +50,33 @@ void refuse_unordered(const command& c) {
 
 void refuse_stateful(const command& c) {
     refuse_unordered(c);
-    if (!is_one_of(c.name(), stateful)) return;
+    if (!is_stateful(c)) return;
     throw std::invalid_argument("weft: redis: " + std::string(c.name()) +
                                 " changes the state of its connection: use client::open(), client::transaction() or "
                                 "client_options");
 }
 
 // MULTI, the commands, EXEC. Returns the reply to EXEC, or the first error before it.
+//
+// A server that refuses MULTI, because of its access rights, would execute the commands one by one.
+// So the first transaction of a connection waits for the reply to MULTI; later ones do not.
 reply executed(detail::connection& on, const std::vector<command>& commands, std::chrono::nanoseconds reply_time) {
     std::vector<command> all;
     all.reserve(commands.size() + 2);
-    all.emplace_back("MULTI");
+    if (on.accepts_multi()) all.emplace_back("MULTI");
     for (const command& c : commands) {
         refuse_stateful(c);
         all.push_back(c);
     }
     all.emplace_back("EXEC");
+    on.set_watching(true);  // until EXEC has been executed
+    if (!on.accepts_multi()) {
+        reply refused = on.call("MULTI", reply_time);
+        if (refused.is_error()) return refused;
+        on.set_accepts_multi();
+    }
     std::vector<reply> replies = on.call_all(all, reply_time);
+    if (all.size() == commands.size() + 1 || !replies.front().is_error()) on.set_watching(false);
     const auto failed = std::find_if(replies.begin(), replies.end() - 1, [](const reply& r) { return r.is_error(); });
     return std::move(*failed);
 }
@@ -120,7 +140,7 @@ detail::connection& session::checked() const {
 
 reply session::call(const command& c) {
     refuse_unordered(c);
-    if (is_one_of(c.name(), stateful)) checked().taint();
+    if (is_stateful(c)) checked().taint();
     reply r = checked().call(c, from_->how().reply_time);
     r.throw_if_error();
     return r;
@@ -129,7 +149,7 @@ reply session::call(const command& c) {
 std::vector<reply> session::call_all(const std::vector<command>& commands) {
     for (const command& c : commands) {
         refuse_unordered(c);
-        if (is_one_of(c.name(), stateful)) checked().taint();
+        if (is_stateful(c)) checked().taint();
     }
     return checked().call_all(commands, from_->how().reply_time);
 }
@@ -140,8 +160,8 @@ void session::watch(const std::vector<std::string>& keys) {
 }
 
 std::optional<std::vector<reply>> session::transaction(const std::vector<command>& commands) {
-    const reply r = executed(checked(), commands, from_->how().reply_time);
-    checked().set_watching(false);
+    detail::connection& on = checked();  // before from_ is used
+    const reply r = executed(on, commands, from_->how().reply_time);
     if (r.is_nil()) return std::nullopt;
     r.throw_if_error();
     return elements_of(r);

@@ -34,6 +34,10 @@ bool is_interruption(const std::error_code& ec) noexcept {
 
 }  // namespace
 
+bool is_transient(std::string_view error) noexcept {
+    return error.starts_with("LOADING ") || error.starts_with("BUSY ") || error.starts_with("MASTERDOWN ");
+}
+
 time_point time_after(std::chrono::nanoseconds d) {
     const time_point now = steady_clock::now();
     return d >= time_point::max() - now ? time_point::max() : now + d;
@@ -64,11 +68,17 @@ void connection::log_in(const client_options& how) {
     if (!how.name.empty()) greetings.emplace_back("CLIENT", "SETNAME", how.name);
     if (how.database != 0) greetings.emplace_back("SELECT", how.database);
     for (const reply& r : call_all(greetings, std::chrono::nanoseconds::max())) {
-        if (r.is_error()) fail(errc::login_refused, r.text());
+        if (r.is_error()) fail(is_transient(r.text()) ? errc::could_not_connect : errc::login_refused, r.text());
     }
 }
 
+void connection::check_usable() {
+    if (broken_ || outstanding_ != 0)
+        fail(errc::connection_lost, "an earlier command failed or was interrupted: call client::open() again");
+}
+
 reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {
+    check_usable();
     const time_point deadline = time_after(reply_time);
     send(c, deadline);
     std::optional<reply> r = receive_until(deadline);
@@ -77,6 +87,7 @@ reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {
 }
 
 std::vector<reply> connection::call_all(const std::vector<command>& commands, std::chrono::nanoseconds reply_time) {
+    check_usable();
     std::vector<reply> replies;
     replies.reserve(commands.size());
     std::size_t sent = 0;
@@ -85,8 +96,8 @@ std::vector<reply> connection::call_all(const std::vector<command>& commands, st
         // Half of the window at a time: the server answers one half while the other one is sent.
         if (outstanding_ <= window / 2) {
             while (sent < commands.size() && outstanding_ < window && out_.size() < window_bytes) {
+                ++outstanding_;  // first: a command that is written in part must not be followed by another one
                 commands[sent++].write_to(out_);
-                ++outstanding_;
             }
             write_out(deadline);
         }
@@ -98,8 +109,8 @@ std::vector<reply> connection::call_all(const std::vector<command>& commands, st
 }
 
 void connection::send(const command& c, time_point deadline) {
-    c.write_to(out_);
     ++outstanding_;
+    c.write_to(out_);
     write_out(deadline);
 }
 
@@ -107,6 +118,9 @@ std::optional<reply> connection::receive_until(time_point deadline) {
     for (;;) {
         try {
             if (std::optional<reply> r = parser_.next()) {
+                if (!greeted_ && r->is_error() && r->text().starts_with("ERR max number of clients"))
+                    fail(errc::could_not_connect, r->text());  // the answer to the connection, not to a command
+                greeted_ = true;
                 if (outstanding_ != 0) --outstanding_;  // otherwise it is a message of a subscription
                 return r;
             }

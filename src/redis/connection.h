@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <weft/redis/client.h>
@@ -31,13 +32,17 @@ using time_point = std::chrono::steady_clock::time_point;
 // The time after that duration; the end of time if there is no limit.
 [[nodiscard]] time_point time_after(std::chrono::nanoseconds d);
 
+// Whether an error of the server says that it cannot execute commands at present.
+[[nodiscard]] bool is_transient(std::string_view error) noexcept;
+
 class connection {
 public:
     // Connects and logs in. Throws std::system_error with an errc; weft::cancelled and
     // weft::timed_out, like all functions here that wait.
     explicit connection(const client_options& how);
 
-    // Sends a command and returns its reply, which may be an error. Throws std::system_error.
+    // Sends a command and returns its reply, which may be an error. Throws std::system_error:
+    // connection_lost if an earlier command failed or was interrupted (I1).
     reply call(const command& c, std::chrono::nanoseconds reply_time);
 
     // Sends all commands, and returns the replies in the same order.
@@ -56,9 +61,18 @@ public:
     // it.
     void taint() noexcept { tainted_ = true; }
 
+    // The same, until a transaction has ended.
     void set_watching(bool on) noexcept { watching_ = on; }
 
-    [[nodiscard]] bool is_reusable() const noexcept { return !broken_ && !tainted_ && !watching_ && outstanding_ == 0; }
+    // Whether the server has accepted MULTI on this connection.
+    [[nodiscard]] bool accepts_multi() const noexcept { return accepts_multi_; }
+
+    void set_accepts_multi() noexcept { accepts_multi_ = true; }
+
+    // Bytes that no command asked for would be the reply of the next one.
+    [[nodiscard]] bool is_reusable() const noexcept {
+        return !broken_ && !tainted_ && !watching_ && outstanding_ == 0 && parser_.is_empty();
+    }
 
     // The same for an unused connection: the server has not closed it.
     [[nodiscard]] bool is_still_there() const noexcept;
@@ -67,6 +81,7 @@ private:
     static constexpr std::size_t window = 256;
     static constexpr std::size_t window_bytes = 256 * 1024;
 
+    void check_usable();
     void log_in(const client_options& how);
     void write_out(time_point deadline);
     [[nodiscard]] bool read_some(time_point deadline);
@@ -80,6 +95,8 @@ private:
     bool broken_ = false;
     bool tainted_ = false;
     bool watching_ = false;
+    bool accepts_multi_ = false;
+    bool greeted_ = false;  // a first reply has come
 };
 
 }  // namespace weft::redis::detail

@@ -86,8 +86,9 @@ auto consumer::persistently(F f) {
             const bool may_help = e.code().category() != error_category() || e.code() != errc::login_refused;
             if (!may_help || steady_clock::now() >= give_up) throw;
         } catch (const server_error& e) {
+            own_from_ = "0";  // a batch may have been taken in part
             // A server without persistence has restarted, or loads its data.
-            if (!is_code(e, "NOGROUP") && !is_code(e, "LOADING")) throw;
+            if (!is_code(e, "NOGROUP") && !detail::is_transient(e.code() + ' ')) throw;
             if (steady_clock::now() >= give_up) throw;
             connection_.reset();
         } catch (...) {

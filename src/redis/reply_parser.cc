@@ -51,6 +51,16 @@ void* make_nil(const redisReadTask* task) noexcept {
     return place(task, [] { return reply(); });
 }
 
+#if HIREDIS_MAJOR >= 1
+// Kinds of RESP3, which a server sends after HELLO 3. Without these functions hiredis would return
+// the number of the kind as a pointer.
+void* make_double(const redisReadTask* task, double /*value*/, char* text, std::size_t size) noexcept {
+    return make_text(task, text, size);
+}
+
+void* make_bool(const redisReadTask* task, int value) noexcept { return make_integer(task, value); }
+#endif
+
 void free_reply(void* of) noexcept { delete static_cast<reply*>(of); }
 
 redisReplyObjectFunctions the_functions() noexcept {
@@ -59,6 +69,10 @@ redisReplyObjectFunctions the_functions() noexcept {
     f.createArray = make_array;
     f.createInteger = make_integer;
     f.createNil = make_nil;
+#if HIREDIS_MAJOR >= 1
+    f.createDouble = make_double;
+    f.createBool = make_bool;
+#endif
     f.freeObject = free_reply;
     return f;
 }

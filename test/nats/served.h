@@ -26,14 +26,23 @@ using namespace std::chrono_literals;
 // Stores its streams in a folder of its own.
 class nats_server {
 public:
-    explicit nats_server(std::vector<std::string> flags = {}) : flags_(std::move(flags)) { start(); }
+    // ca_file is for clients, if the flags ask for TLS.
+    explicit nats_server(std::vector<std::string> flags = {}, std::string ca_file = {})
+        : flags_(std::move(flags)), ca_file_(std::move(ca_file)) {
+        start();
+    }
 
-    // Returns when it answers.
-    void start() {
+    // Does not wait until it answers.
+    void start_process() {
         std::vector<std::string> command{"nats-server", "-a",  "127.0.0.1",   "-p", std::to_string(port_.port()),
                                          "-js",         "-sd", folder_.path()};
         command.insert(command.end(), flags_.begin(), flags_.end());
         process_.start(command, folder_ / "log");
+    }
+
+    // Returns when it answers.
+    void start() {
+        start_process();
         weft::runtime waiting;
         waiting.run([this] {
             eventually([this] {
@@ -55,12 +64,17 @@ public:
 
     void go_on() const { process_.signal(SIGCONT); }
 
+    [[nodiscard]] uint16_t port() const { return port_.port(); }
+
     [[nodiscard]] nats::client_options at() const {
-        return {.servers = {"nats://127.0.0.1:" + std::to_string(port_.port())}, .reconnect_wait = 20ms};
+        return {.servers = {"nats://127.0.0.1:" + std::to_string(port_.port())},
+                .ca_file = ca_file_,
+                .reconnect_wait = 20ms};
     }
 
 private:
     const std::vector<std::string> flags_;
+    const std::string ca_file_;
     temp_folder folder_;
     held_port port_;
     server_process process_;

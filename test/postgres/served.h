@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -41,7 +42,11 @@ inline std::string postgres_programs() {
     return found.empty() ? std::string() : *std::max_element(found.begin(), found.end());
 }
 
-// A cluster of its own, on a Unix socket. Made once for the process: that takes a second.
+// Held before the first test begins, which counts descriptors.
+inline const held_port postgres_port;
+
+// A cluster of its own, on a Unix socket and a port. Made once for the process: that takes a
+// second.
 class postgres_server {
 public:
     static postgres_server& the_one() {
@@ -62,8 +67,9 @@ public:
     void start() {
         const std::string data = folder_ + "/data";
         for (;;) {
-            process_.start({programs_ + "/postgres", "-D", data, "-k", folder_, "-c", "listen_addresses=", "-c",
-                            "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60"},
+            process_.start({programs_ + "/postgres", "-D", data, "-k", folder_, "-c", "listen_addresses=127.0.0.1",
+                            "-p", std::to_string(postgres_port.port()), "-c", "fsync=off", "-c", "shared_buffers=16MB",
+                            "-c", "max_connections=60"},
                            folder_ + "/log", user_);
             if (answers()) return;  // otherwise processes of one that was killed are still there
         }
@@ -73,7 +79,21 @@ public:
     void kill() { process_.end(SIGKILL); }
 
     [[nodiscard]] std::string conninfo(const std::string& more = {}) const {
-        return "host=" + folder_ + " user=owner dbname=postgres " + more;
+        return "host=" + folder_ + " port=" + std::to_string(postgres_port.port()) + " user=owner dbname=postgres " +
+               more;
+    }
+
+    // The port at 127.0.0.1.
+    [[nodiscard]] uint16_t port() const { return postgres_port.port(); }
+
+    // Writes a file that only the server's user may read. Returns its path.
+    [[nodiscard]] std::string write_file(const std::string& name, const std::string& text) const {
+        const std::string path = folder_ + "/" + name;
+        std::ofstream(path) << text;
+        const passwd* const as = user_.empty() ? nullptr : ::getpwnam(user_.c_str());
+        if ((as != nullptr && ::chown(path.c_str(), as->pw_uid, as->pw_gid) != 0) || ::chmod(path.c_str(), 0600) != 0)
+            throw std::system_error(errno, std::generic_category(), path);
+        return path;
     }
 
     [[nodiscard]] postgres::client_options at() const { return {.conninfo = conninfo()}; }

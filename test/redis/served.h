@@ -60,6 +60,8 @@ public:
 
     void go_on() const { process_.signal(SIGCONT); }
 
+    [[nodiscard]] uint16_t port() const { return port_.port(); }
+
     [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_.port()); }
 
     [[nodiscard]] std::string path() const { return folder_ / "s"; }

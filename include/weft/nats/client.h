@@ -115,7 +115,8 @@ public:
     explicit client(client_options how = {});
 
     /// Sends a message. Returns when it is in a buffer: flush() waits until the server has it.
-    /// Waits while the server does not read. Throws std::system_error.
+    /// Waits while the server does not read. Throws std::system_error, also for a malformed subject
+    /// (bad_subject); std::invalid_argument for a header that has a line end or a zero byte.
     void publish(std::string_view subject, std::string_view data);
     void publish(const message& m);
 

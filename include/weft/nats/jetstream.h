@@ -133,11 +133,13 @@ public:
 private:
     friend class jetstream;
 
+    static constexpr std::size_t batch_max = 10'000;
+
     pull_consumer(client of, const std::string& stream, const std::string& name, std::size_t batch);
 
     void ask();
     void take(message m);
-    void check_exists();
+    bool check_exists();
     static const std::string& ack_subject(const delivery& d);
 
     client client_;
@@ -148,6 +150,7 @@ private:
     std::size_t asked_ = 0;  // messages that the present request may still bring; 0: no request
     uint64_t request_ = 0;   // its number
     std::chrono::steady_clock::time_point heard_at_{};  // when the server last sent something, or was asked
+    std::chrono::steady_clock::time_point asked_at_{};
 };
 
 /// JetStream of a client's server. A value; any thread.
@@ -174,7 +177,7 @@ public:
     [[nodiscard]] uint64_t messages(std::string_view stream);
 
     /// Fetches messages of a consumer, at most batch at a time. Does not wait. Throws
-    /// std::invalid_argument if batch is 0 or above 10000.
+    /// std::invalid_argument if batch is 0 or above 10000, or a name cannot be one.
     [[nodiscard]] pull_consumer pull(std::string_view stream, std::string_view consumer, std::size_t batch = 64);
 
 private:

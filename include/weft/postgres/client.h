@@ -129,7 +129,8 @@ public:
     explicit client(client_options how = {});
 
     /// Executes a statement, and waits for the whole result. Throws server_error;
-    /// std::system_error with an errc; weft::cancelled, weft::timed_out.
+    /// std::system_error with an errc; std::invalid_argument for a statement that cannot be sent;
+    /// weft::cancelled, weft::timed_out.
     result query(const statement& s);
 
     /// Like query(), for results that are larger than memory: calls f for each row as it arrives.

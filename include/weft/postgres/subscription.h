@@ -46,7 +46,7 @@ struct subscription_options {
 class subscription {
 public:
     /// Starts the green thread, on the caller's runtime; does not wait for the connection. Throws
-    /// std::invalid_argument if there is no channel, and as go().
+    /// std::invalid_argument if there is no channel, or a name has a zero byte, and as go().
     subscription(const client& of, subscription_options how);
 
     subscription(subscription&&) noexcept = default;

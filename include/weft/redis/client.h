@@ -49,7 +49,8 @@ struct client_options {
     std::size_t connections_max = 8;                                  ///< that the pool has at a time
 
     /// If set, it makes the connections, for TLS and for tests: see transport.h. It is called
-    /// within connect_time. What it throws leaves the call that needed the connection.
+    /// within connect_time. What it throws leaves the call that needed the connection; a
+    /// subscription reports it as lost, and tries again.
     std::function<std::unique_ptr<transport>()> connect = {};
 };
 
@@ -70,7 +71,8 @@ public:
     session& operator=(const session&) = delete;
     ~session();
 
-    /// As client::call() and client::call_all().
+    /// As client::call() and client::call_all(). After a call that was interrupted or threw
+    /// std::system_error, the session is unusable: errc::connection_lost.
     reply call(const command& c);
 
     template <typename T>
