@@ -29,8 +29,9 @@ constexpr std::array<std::string_view, 9> unordered = {
     "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "MONITOR", "SUNSUBSCRIBE", "SYNC", "PSYNC"};
 
 // These change the state of a connection, which the next user of the pool must not find.
-constexpr std::array<std::string_view, 10> stateful = {"WATCH", "UNWATCH", "MULTI", "EXEC",   "DISCARD",
-                                                       "AUTH",  "SELECT",  "HELLO", "CLIENT", "QUIT"};
+constexpr std::array<std::string_view, 14> stateful = {"WATCH", "UNWATCH",  "MULTI",     "EXEC",   "DISCARD",
+                                                       "AUTH",  "SELECT",   "HELLO",     "CLIENT", "QUIT",
+                                                       "RESET", "READONLY", "READWRITE", "ASKING"};
 
 void refuse_unordered(const command& c) {
     if (!is_one_of(c.name(), unordered)) return;

@@ -68,7 +68,13 @@ void connection::log_in(const client_options& how) {
     }
 }
 
+void connection::check_ready() {
+    if (!is_ready())
+        fail(errc::connection_lost, "an earlier command of this session was interrupted: open another one");
+}
+
 reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {
+    check_ready();
     const time_point deadline = time_after(reply_time);
     send(c, deadline);
     std::optional<reply> r = receive_until(deadline);
@@ -77,6 +83,7 @@ reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {
 }
 
 std::vector<reply> connection::call_all(const std::vector<command>& commands, std::chrono::nanoseconds reply_time) {
+    check_ready();
     std::vector<reply> replies;
     replies.reserve(commands.size());
     std::size_t sent = 0;

@@ -3,8 +3,9 @@
 // A stream of weft does the waiting, and reply_parser the protocol. No OS thread waits.
 //
 // Invariant: I1. outstanding_ is the number of replies still to come. A connection with outstanding
-//                replies must not be used again: its next user would take them for its own. The
-//                pool closes it (is_reusable()).
+//                replies, or with a reply that was not asked for, must not be used again: its next
+//                command would take them for its own. The pool closes it (is_reusable()), and a
+//                session that goes on with it gets an error (check_ready()).
 //
 // A pipeline is sent in pieces, each at most `window` commands ahead of the replies. So neither
 // side waits for ever for the other one to read, and a pipeline of a million commands does not fill
@@ -58,7 +59,7 @@ public:
 
     void set_watching(bool on) noexcept { watching_ = on; }
 
-    [[nodiscard]] bool is_reusable() const noexcept { return !broken_ && !tainted_ && !watching_ && outstanding_ == 0; }
+    [[nodiscard]] bool is_reusable() const noexcept { return is_ready() && !tainted_ && !watching_; }
 
     // The same for an unused connection: the server has not closed it.
     [[nodiscard]] bool is_still_there() const noexcept;
@@ -67,6 +68,10 @@ private:
     static constexpr std::size_t window = 256;
     static constexpr std::size_t window_bytes = 256 * 1024;
 
+    // Whether the next reply that arrives belongs to the next command: I1.
+    [[nodiscard]] bool is_ready() const noexcept { return !broken_ && outstanding_ == 0 && parser_.is_empty(); }
+
+    void check_ready();
     void log_in(const client_options& how);
     void write_out(time_point deadline);
     [[nodiscard]] bool read_some(time_point deadline);

@@ -30,6 +30,9 @@ public:
     // errc::bad_reply.
     [[nodiscard]] std::optional<reply> next();
 
+    // Whether every byte that has arrived belongs to a reply that next() has returned.
+    [[nodiscard]] bool is_empty() const noexcept { return reader_->pos == reader_->len && reader_->ridx < 0; }
+
     // Appends an element to an array. The result stays where it is until the next one is appended;
     // by then the reader has done with it.
     static reply* append(reply& to, reply element) {

@@ -1,4 +1,5 @@
 // subscription.cc: see weft/redis/subscription.h.
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -75,7 +76,7 @@ void receive_for_ever(const client_options& at, const subscription_options& how,
             subscriber s(at, how, to);
             pauses.reset();
             s.run();
-        } catch (const std::system_error& e) {
+        } catch (const std::exception& e) {  // also of client_options::connect
             to.send({.what = event::kind::lost, .text = e.what()});
         }
         pauses.wait();

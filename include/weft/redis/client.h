@@ -70,7 +70,9 @@ public:
     session& operator=(const session&) = delete;
     ~session();
 
-    /// As client::call() and client::call_all().
+    /// As client::call() and client::call_all(). After a cancellation, a deadline or a lost
+    /// connection every further call throws connection_lost: a reply to an earlier command may
+    /// still arrive.
     reply call(const command& c);
 
     template <typename T>
