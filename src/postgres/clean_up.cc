@@ -83,6 +83,7 @@ bool connection::drain() {
     const bool pipelined = PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF;
     for (;;) {
         const std::optional<result> r = next_result();
+        if (is_broken()) return false;
         if (!r && pipelined) continue;
         if (!r) break;
         const ExecStatusType status = PQresultStatus(r->native_handle());

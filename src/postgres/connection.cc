@@ -42,6 +42,32 @@ diagnostics diagnostics_of(const pg_result* r) {
 // admin_shutdown, crash_shutdown, cannot_connect_now: the server ends the connection.
 bool ends_connection(std::string_view sqlstate) noexcept { return sqlstate.starts_with("57P0"); }
 
+// The protocol has texts that end with a zero byte, and a limit for parameters. libpq would send a
+// part of the statement.
+void check_statement(const statement& s) {
+    constexpr std::size_t parameters_max = 65'535;
+    constexpr std::size_t value_max = std::size_t{1} << 30;
+    if (s.sql().find('\0') != std::string::npos)
+        throw std::invalid_argument("weft: PostgreSQL: a statement has a zero byte: use parameters for values");
+    if (s.parameters().size() > parameters_max)
+        throw std::invalid_argument("weft: PostgreSQL: a statement has " + std::to_string(s.parameters().size()) +
+                                    " parameters; at most 65535 are possible: use several statements or copy_in");
+    for (const parameter& p : s.parameters()) {
+        const std::optional<std::string>& value = p.value();
+        if (!value) continue;
+        if (!p.is_binary() && value->find('\0') != std::string::npos)
+            throw std::invalid_argument("weft: PostgreSQL: text of a parameter has a zero byte: use postgres::bytes");
+        if (value->size() > value_max)
+            throw std::invalid_argument("weft: PostgreSQL: a parameter is larger than 1 GiB, the limit of the server");
+    }
+}
+
+// Whether the statement has changed settings of the connection, by its tag.
+bool changes_settings(std::string_view tag) noexcept {
+    return tag == "SET" || tag == "RESET" || tag == "LISTEN" || tag == "PREPARE" || tag.starts_with("DEALLOCATE") ||
+           tag.starts_with("DISCARD");
+}
+
 bool is_copy(ExecStatusType s) noexcept { return s == PGRES_COPY_IN || s == PGRES_COPY_OUT || s == PGRES_COPY_BOTH; }
 
 }  // namespace
@@ -86,11 +112,17 @@ result connection::each_row(const statement& s, const std::function<void(const r
 }
 
 std::vector<result> connection::query_all(const std::vector<statement>& statements) {
+    for (const statement& s : statements) check_statement(s);
     begin_statement();
     for (const statement& s : statements) prepared_name(s);
     if (PQenterPipelineMode(handle_.get()) != 1) fail();
     in_progress_ = true;
-    for (const statement& s : statements) send(s);
+    try {
+        for (const statement& s : statements) send(s);
+    } catch (...) {
+        broken_ = true;  // no end of the pipeline was sent that drain() could wait for
+        throw;
+    }
     if (PQpipelineSync(handle_.get()) != 1) fail();
     flush();
     std::vector<result> results;
@@ -122,14 +154,13 @@ const std::string* connection::prepared_name(const statement& s) {
 }
 
 void connection::send(const statement& s) {
+    check_statement(s);
     const std::string* const name = prepared_name(s);
     std::vector<const char*> values;
     std::vector<int> sizes;
     std::vector<int> formats;
     for (const parameter& p : s.parameters()) {
         const std::optional<std::string>& value = p.value();
-        if (value && !p.is_binary() && value->find('\0') != std::string::npos)
-            throw std::invalid_argument("weft: PostgreSQL: text of a parameter has a zero byte: use postgres::bytes");
         values.push_back(value ? value->c_str() : nullptr);
         sizes.push_back(value ? static_cast<int>(value->size()) : 0);
         formats.push_back(p.is_binary() ? 1 : 0);
@@ -219,6 +250,7 @@ std::optional<notification> connection::receive_until(time_point deadline) {
 }
 
 std::string connection::quoted(const std::string& name) const {
+    if (name.find('\0') != std::string::npos) throw std::invalid_argument("weft: PostgreSQL: a name has a zero byte");
     char* const text = PQescapeIdentifier(handle_.get(), name.data(), name.size());
     if (text == nullptr) throw std::invalid_argument("weft: PostgreSQL: not a name: " + name);
     std::string copied(text);
@@ -288,6 +320,8 @@ std::optional<result> connection::take(result r, std::optional<diagnostics>& fai
     }
     if (status == PGRES_PIPELINE_ABORTED) return std::nullopt;  // because of an earlier error
     if (is_copy(status)) throw std::invalid_argument("weft: PostgreSQL: use copy_in or copy_out for this statement");
+    if (changes_settings(r.tag())) tainted_ = true;
+    if (r.tag() == "DEALLOCATE ALL" || r.tag() == "DISCARD ALL") prepared_.clear();
     return r;
 }
 

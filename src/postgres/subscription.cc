@@ -1,4 +1,5 @@
 // subscription.cc: see weft/postgres/subscription.h.
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -27,7 +28,9 @@ public:
 
     [[noreturn]] void run() {
         for (;;) {
-            const auto deadline = std::chrono::steady_clock::now() + silence_;
+            using time_point = detail::connection::time_point;
+            const time_point now = std::chrono::steady_clock::now();
+            const time_point deadline = silence_ >= time_point::max() - now ? time_point::max() : now + silence_;
             if (std::optional<detail::notification> n = connection_.receive_until(deadline)) {
                 to_.send(
                     {.what = event::kind::notification, .channel = std::move(n->channel), .text = std::move(n->text)});
@@ -59,9 +62,7 @@ void listen_for_ever(const client_options& at, const subscription_options& how, 
             listener l(at, how, to);
             pauses.reset();
             l.run();
-        } catch (const std::system_error& e) {
-            to.send({.what = event::kind::lost, .text = e.what()});
-        } catch (const server_error& e) {
+        } catch (const std::exception& e) {
             to.send({.what = event::kind::lost, .text = e.what()});
         }
         pauses.wait();
