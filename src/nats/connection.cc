@@ -1,7 +1,9 @@
 // connection.cc: see connection.h.
 #include "nats/connection.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
@@ -97,9 +99,35 @@ options_handle made_options(const client_options& how) {
     check(natsOptions_SetReconnectWait(made, how.reconnect_wait.count()), "reconnect_wait");
     check(natsOptions_SetPingInterval(made, how.ping_interval.count()), "ping_interval");
     check(natsOptions_SetMaxPingsOut(made, 2), "pings");
+    // A thread that waits for a full socket holds the lock of the connection, which the pings need.
+    check(natsOptions_SetWriteDeadline(made, 2 * how.ping_interval.count()), "ping_interval");
     check(natsOptions_SetReconnectBufSize(made, how.reconnect_buffer), "reconnect_buffer");
     check(natsOptions_UseGlobalMessageDelivery(made, true), "delivery");  // not a thread for each subscription
     return o;
+}
+
+// libnats writes these into the protocol as they are: a blank or a line end would begin another
+// command of the connection.
+void check_subject(std::string_view subject, std::string_view what) {
+    const auto is_bad = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+    if (!subject.empty() && std::none_of(subject.begin(), subject.end(), is_bad)) return;
+    throw std::system_error(errc::bad_subject, "weft: NATS: " + std::string(what));
+}
+
+void check_message(const message& m) {
+    check_subject(m.subject, "publish");
+    if (!m.reply.empty()) check_subject(m.reply, "publish to " + m.subject + ": reply");
+    if (m.data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        throw std::system_error(errc::too_large, "weft: NATS: publish to " + m.subject);
+    constexpr std::string_view ends("\r\n\0", 3);
+    for (const auto& [name, value] : m.headers) {
+        if (name.empty() || name.find(':') != std::string::npos || name.find_first_of(ends) != std::string::npos ||
+            value.find_first_of(ends) != std::string::npos) {
+            throw std::invalid_argument(
+                "weft: NATS: publish to " + m.subject +
+                ": a header has a line end or a zero byte, or its name is empty or has a colon");
+        }
+    }
 }
 
 message_handle made_message(const message& m) {
@@ -191,6 +219,7 @@ connection::~connection() {
 }
 
 void connection::send(const message& m) {
+    check_message(m);
     weft::blocking([&] {
         if (!m.headers.empty()) {
             check(natsConnection_PublishMsg(handle_, made_message(m).get()), "publish to " + m.subject);
@@ -248,6 +277,8 @@ std::string connection::unique_subject() { return prefix_ + ".s" + std::to_strin
 std::shared_ptr<inbox> connection::subscribe(const std::string& subject,
                                              const std::string& queue,
                                              std::size_t capacity) {
+    check_subject(subject, "subscribe");
+    if (!queue.empty()) check_subject(queue, "subscribe to " + subject + ": queue");
     auto made = std::make_shared<inbox>(capacity);
     made->subject_ = subject;
     weft::blocking([&] {
@@ -320,11 +351,16 @@ void inbox::arrived(natsConnection* /*c*/, natsSubscription* /*s*/, natsMsg* m, 
     to.dropped.fetch_add(1, std::memory_order_relaxed);  // a count, which orders nothing
 }
 
-void inbox::completed(void* of) noexcept { delete static_cast<std::shared_ptr<arrivals>*>(of); }
+// Also when libnats gives the connection up: no message can come after that.
+void inbox::completed(void* of) noexcept {
+    auto* const to = static_cast<std::shared_ptr<arrivals>*>(of);
+    (*to)->close();
+    delete to;
+}
 
 void inbox::close() noexcept {
     if (is_closed_.exchange(true)) return;
-    arrivals_->messages.close();
+    arrivals_->close();
     if (handle_ == nullptr) return;
     weft::shield([this] {
         weft::blocking([this] {

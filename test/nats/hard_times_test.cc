@@ -159,5 +159,41 @@ TEST_P(NatsHardTimes, NothingIsLostWhenTheServerIsKilled) {
     });
 }
 
+TEST_P(NatsHardTimes, ASubjectOrHeaderCannotBeginAnotherCommand) {
+    const nats_server s;
+    rt().run([&] {
+        nats::client c(s.at());
+        const nats::subscription all = c.subscribe(">");
+        for (const std::string& bad : {std::string("a\r\nPUB b 0\r\n"), std::string("a b"), std::string("a\0b", 3)}) {
+            EXPECT_EQ(code_of([&] { c.publish(bad, ""); }), errc::bad_subject);
+            EXPECT_EQ(code_of([&] { c.publish({.subject = "a", .reply = bad}); }), errc::bad_subject);
+            EXPECT_EQ(code_of([&] { static_cast<void>(c.subscribe(bad)); }), errc::bad_subject);
+        }
+        EXPECT_THROW(c.publish({.subject = "a", .headers = {{"x", "1\r\nInjected: 2"}}}), std::invalid_argument);
+        EXPECT_THROW(c.publish({.subject = "a", .headers = {{"x:y", "1"}}}), std::invalid_argument);
+        c.publish("end", "");
+        EXPECT_EQ(all.next()->subject, "end");
+    });
+}
+
+TEST_P(NatsHardTimes, AServerThatDoesNotReadIsGivenUpAfterTwoPingIntervals) {
+    const nats_server s;
+    rt().run([&] {
+        nats::client_options how = s.at();
+        how.ping_interval = 200ms;
+        nats::client c(how);
+        c.publish("a", "b");
+        c.flush();
+        s.stop();
+        const std::string large(512 * 1024, 'x');
+        for (int i = 0; i < 64; ++i) {
+            static_cast<void>(code_of([&] { c.publish("a", large); }));
+        }
+        eventually([&] { return !c.is_connected(); });
+        s.go_on();
+        eventually([&] { return c.is_connected() && !code_of([&] { c.flush(); }); });
+    });
+}
+
 }  // namespace
 }  // namespace weft::test
