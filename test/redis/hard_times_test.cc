@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <weft/net/resolve.h>
 #include <weft/net/tcp.h>
 #include <weft/redis/subscription.h>
 
@@ -229,8 +230,10 @@ TEST_P(RedisHardTimes, AReplyThatNoCommandAskedForReachesNoLaterCaller) {
         net::tcp_listener l("127.0.0.1:0");
         weft::wait_group serving;
         serving.go([&] {
+            std::vector<net::tcp_stream> open;  // the client must not see that the first one ends
             for (int i = 0; i < 2; ++i) {
-                net::tcp_stream s = l.accept();
+                open.push_back(l.accept());
+                net::tcp_stream& s = open.back();
                 char bytes[256];
                 std::error_code ec;
                 static_cast<void>(s.read_some(net::mutable_buffer(bytes, sizeof bytes), ec));
@@ -241,6 +244,7 @@ TEST_P(RedisHardTimes, AReplyThatNoCommandAskedForReachesNoLaterCaller) {
         client c({.address = l.local_endpoint().to_string(), .reply_time = 5s});
         EXPECT_EQ(c.call("PING").text(), "first");
         EXPECT_EQ(c.call("PING").text(), "second");
+        { const net::tcp_stream last = net::dial(l.local_endpoint().to_string()); }  // for a failure: accept() returns
         serving.wait();
     });
 }
