@@ -69,8 +69,7 @@ void connection::log_in(const client_options& how) {
 }
 
 void connection::check_ready() {
-    if (!is_ready())
-        fail(errc::connection_lost, "an earlier command of this session was interrupted: open another one");
+    if (!is_ready()) fail(errc::connection_lost, "an earlier command was interrupted: call open() again");
 }
 
 reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {

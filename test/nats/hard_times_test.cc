@@ -233,5 +233,31 @@ TEST_P(NatsHardTimes, TlsNeedsACertificateThatCaFileSigns) {
     server.end(SIGKILL);
 }
 
+TEST_P(NatsHardTimes, ARefusedLoginAfterARestartEndsSubscriptions) {
+    const temp_folder files;
+    const held_port port;
+    server_process server;
+    const auto start = [&](const std::string& password) {
+        server.start(
+            {"nats-server", "-a", "127.0.0.1", "-p", std::to_string(port.port()), "--user", "u", "--pass", password},
+            files / "log");
+    };
+    start("first");
+    rt().run([&] {
+        const nats::client_options how{.servers = {"nats://127.0.0.1:" + std::to_string(port.port())},
+                                       .user = "u",
+                                       .password = "first",
+                                       .reconnect_wait = 20ms};
+        eventually([&] { return !code_of([&] { const client probe(how); }); });
+        client c(how);
+        const nats::subscription s = c.subscribe("news");
+        server.end(SIGKILL);
+        start("second");
+        EXPECT_FALSE(weft::with_timeout(10s, [&] { return s.next(); }));
+        EXPECT_EQ(code_of([&] { c.publish("news", ""); }), errc::client_closed);
+    });
+    server.end(SIGKILL);
+}
+
 }  // namespace
 }  // namespace weft::test
