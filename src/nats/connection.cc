@@ -137,6 +137,8 @@ options_handle made_options(const client_options& how) {
     check(natsOptions_SetReconnectWait(made, how.reconnect_wait.count()), "reconnect_wait");
     check(natsOptions_SetPingInterval(made, how.ping_interval.count()), "ping_interval");
     check(natsOptions_SetMaxPingsOut(made, 2), "pings");
+    // A thread that waits for a full socket holds the lock of the connection, which the pings need.
+    check(natsOptions_SetWriteDeadline(made, 2 * how.ping_interval.count()), "ping_interval");
     check(natsOptions_SetReconnectBufSize(made, how.reconnect_buffer), "reconnect_buffer");
     check(natsOptions_UseGlobalMessageDelivery(made, true), "delivery");  // not a thread for each subscription
     return o;
@@ -363,11 +365,16 @@ void inbox::arrived(natsConnection* /*c*/, natsSubscription* /*s*/, natsMsg* m, 
     to.dropped.fetch_add(1, std::memory_order_relaxed);  // a count, which orders nothing
 }
 
-void inbox::completed(void* of) noexcept { delete static_cast<std::shared_ptr<arrivals>*>(of); }
+// Also when libnats gives the connection up: no message can come after that.
+void inbox::completed(void* of) noexcept {
+    auto* const to = static_cast<std::shared_ptr<arrivals>*>(of);
+    (*to)->close();
+    delete to;
+}
 
 void inbox::close() noexcept {
     if (is_closed_.exchange(true)) return;
-    arrivals_->messages.close();
+    arrivals_->close();
     if (handle_ == nullptr) return;
     weft::shield([this] {
         weft::blocking([this] {

@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 
+#include <weft/blocking.h>
 #include <weft/chan.h>
 #include <weft/event.h>
 #include <weft/mutex.h>
@@ -67,8 +68,9 @@ public:
 
     [[nodiscard]] const recv_chan<connection_event>& events() const noexcept { return events_to_read_; }
 
+    // Waits for a lock of libnats, which a thread that writes to a full socket holds.
     [[nodiscard]] bool is_connected() const noexcept {
-        return natsConnection_Status(handle_) == NATS_CONN_STATUS_CONNECTED;
+        return weft::blocking([this] { return natsConnection_Status(handle_) == NATS_CONN_STATUS_CONNECTED; });
     }
 
     [[nodiscard]] const client_options& how() const noexcept { return how_; }
@@ -111,6 +113,13 @@ struct arrivals {
     const chan<message> messages;
     const recv_chan<message> to_read;
     std::atomic<uint64_t> dropped{0};
+
+    // Any number of times.
+    void close() noexcept {
+        if (!is_closed.exchange(true)) messages.close();
+    }
+
+    std::atomic<bool> is_closed{false};
 };
 
 // Messages of a subscription, for green threads.

@@ -99,7 +99,8 @@ void pull_consumer::ask() {
 
 void pull_consumer::take(message m) {
     const int status = detail::status_of(m);
-    if (status == 0 && !m.reply.empty()) {
+    // A message of the stream may have a header of that name; only it has where to acknowledge.
+    if ((status == 0 && !m.reply.empty()) || m.reply.starts_with("$JS.ACK.")) {
         if (asked_ != 0) --asked_;
         ready_.emplace_back(std::move(m));
         return;

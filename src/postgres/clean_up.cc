@@ -84,6 +84,7 @@ bool connection::drain() {
     flush();
     for (;;) {
         const std::optional<result> r = next_result();
+        if (is_broken()) return false;
         if (!r && pipelined) continue;
         if (!r) break;
         const ExecStatusType status = PQresultStatus(r->native_handle());

@@ -65,7 +65,7 @@ void check_sendable(const statement& s) {
 
 // Whether that command leaves something in the session that DISCARD ALL removes.
 bool leaves_state(std::string_view tag) noexcept {
-    constexpr std::array<std::string_view, 4> tags = {"SET", "LISTEN", "PREPARE", "DECLARE CURSOR"};
+    constexpr std::array<std::string_view, 5> tags = {"SET", "RESET", "LISTEN", "PREPARE", "DECLARE CURSOR"};
     return std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
@@ -251,6 +251,7 @@ std::optional<notification> connection::receive_until(time_point deadline) {
 }
 
 std::string connection::quoted(const std::string& name) const {
+    if (name.find('\0') != std::string::npos) throw std::invalid_argument("weft: PostgreSQL: a name has a zero byte");
     char* const text = PQescapeIdentifier(handle_.get(), name.data(), name.size());
     if (text == nullptr) throw std::invalid_argument("weft: PostgreSQL: not a name: " + name);
     std::string copied(text);

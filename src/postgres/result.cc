@@ -69,7 +69,10 @@ uint64_t result::affected() const noexcept {
     return count;
 }
 
-std::string_view result::tag() const noexcept { return PQcmdStatus(of_.get()); }
+std::string_view result::tag() const noexcept {
+    const char* const tag = PQcmdStatus(of_.get());
+    return tag == nullptr ? std::string_view() : std::string_view(tag);
+}
 
 // ---- row.
 

@@ -28,7 +28,9 @@ public:
 
     [[noreturn]] void run() {
         for (;;) {
-            const auto deadline = std::chrono::steady_clock::now() + silence_;
+            using time_point = detail::connection::time_point;
+            const time_point now = std::chrono::steady_clock::now();
+            const time_point deadline = silence_ >= time_point::max() - now ? time_point::max() : now + silence_;
             if (std::optional<detail::notification> n = connection_.receive_until(deadline)) {
                 to_.send(
                     {.what = event::kind::notification, .channel = std::move(n->channel), .text = std::move(n->text)});

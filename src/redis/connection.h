@@ -3,8 +3,9 @@
 // A stream of weft does the waiting, and reply_parser the protocol. No OS thread waits.
 //
 // Invariant: I1. outstanding_ is the number of replies still to come. A connection with outstanding
-//                replies must not be used again: its next user would take them for its own. The
-//                pool closes it (is_reusable()).
+//                replies, or with a reply that was not asked for, must not be used again: its next
+//                command would take them for its own. The pool closes it (is_reusable()), and a
+//                session that goes on with it gets an error (check_usable()).
 //
 // A pipeline is sent in pieces, each at most `window` commands ahead of the replies. So neither
 // side waits for ever for the other one to read, and a pipeline of a million commands does not fill

@@ -159,5 +159,105 @@ TEST_P(NatsHardTimes, NothingIsLostWhenTheServerIsKilled) {
     });
 }
 
+TEST_P(NatsHardTimes, ASubjectOrHeaderCannotBeginAnotherCommand) {
+    const nats_server s;
+    rt().run([&] {
+        nats::client c(s.at());
+        const nats::subscription all = c.subscribe(">");
+        for (const std::string& bad : {std::string("a\r\nPUB b 0\r\n"), std::string("a b"), std::string("a\0b", 3)}) {
+            EXPECT_EQ(code_of([&] { c.publish(bad, ""); }), errc::bad_subject);
+            EXPECT_EQ(code_of([&] { c.publish({.subject = "a", .reply = bad}); }), errc::bad_subject);
+            EXPECT_EQ(code_of([&] { static_cast<void>(c.subscribe(bad)); }), errc::bad_subject);
+        }
+        EXPECT_THROW(c.publish({.subject = "a", .headers = {{"x", "1\r\nInjected: 2"}}}), std::invalid_argument);
+        EXPECT_THROW(c.publish({.subject = "a", .headers = {{"x:y", "1"}}}), std::invalid_argument);
+        c.publish("end", "");
+        EXPECT_EQ(all.next()->subject, "end");
+    });
+}
+
+TEST_P(NatsHardTimes, AServerThatDoesNotReadIsGivenUpAfterTwoPingIntervals) {
+    const nats_server s;
+    rt().run([&] {
+        nats::client_options how = s.at();
+        how.connect_time = 200ms;
+        how.ping_interval = 200ms;
+        nats::client c(how);
+        c.publish("a", "b");
+        c.flush();
+        s.stop();
+        const std::string large(512 * 1024, 'x');
+        for (int i = 0; i < 64; ++i) {
+            static_cast<void>(code_of([&] { c.publish("a", large); }));
+        }
+        eventually([&] { return !c.is_connected(); });
+        s.go_on();
+        eventually([&] { return c.is_connected() && !code_of([&] { c.flush(); }); });
+    });
+}
+
+// Makes a certificate for 127.0.0.1 that signs itself, in the files NAME.cert and NAME.key.
+void make_certificate(const temp_folder& in, const std::string& name) {
+    server_process openssl;
+    openssl.start({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                   "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                   in / (name + ".key"), "-out", in / (name + ".cert")},
+                  in / "openssl.log");
+    ASSERT_EQ(openssl.wait(), 0) << "see the log of openssl";
+}
+
+TEST_P(NatsHardTimes, TlsNeedsACertificateThatCaFileSigns) {
+    if (!has_program("openssl")) GTEST_SKIP() << "no openssl; run: apt-get install openssl";
+    const temp_folder files;
+    make_certificate(files, "good");
+    make_certificate(files, "other");
+    const held_port port;
+    server_process server;
+    server.start({"nats-server", "-a", "127.0.0.1", "-p", std::to_string(port.port()), "--tls", "--tlscert",
+                  files / "good.cert", "--tlskey", files / "good.key"},
+                 files / "log");
+    rt().run([&] {
+        const std::string at = "127.0.0.1:" + std::to_string(port.port());
+        const auto error_with = [&](const std::string& scheme, const std::string& ca) {
+            return code_of([&] { const client c({.servers = {scheme + at}, .ca_file = ca}); });
+        };
+        eventually([&] { return !error_with("tls://", files / "good.cert"); });
+        EXPECT_EQ(error_with("tls://", files / "other.cert"), errc::could_not_connect);
+        EXPECT_EQ(error_with("nats://", ""), errc::could_not_connect);
+        client c({.servers = {"tls://" + at}, .ca_file = files / "good.cert"});
+        const nats::subscription s = c.subscribe("large");
+        const std::string large(512 * 1024, 'x');
+        for (int i = 0; i < 8; ++i) c.publish("large", large);
+        for (int i = 0; i < 8; ++i) EXPECT_EQ(s.next()->data, large);
+    });
+    server.end(SIGKILL);
+}
+
+TEST_P(NatsHardTimes, ARefusedLoginAfterARestartEndsSubscriptions) {
+    const temp_folder files;
+    const held_port port;
+    server_process server;
+    const auto start = [&](const std::string& password) {
+        server.start(
+            {"nats-server", "-a", "127.0.0.1", "-p", std::to_string(port.port()), "--user", "u", "--pass", password},
+            files / "log");
+    };
+    start("first");
+    rt().run([&] {
+        const nats::client_options how{.servers = {"nats://127.0.0.1:" + std::to_string(port.port())},
+                                       .user = "u",
+                                       .password = "first",
+                                       .reconnect_wait = 20ms};
+        eventually([&] { return !code_of([&] { const client probe(how); }); });
+        client c(how);
+        const nats::subscription s = c.subscribe("news");
+        server.end(SIGKILL);
+        start("second");
+        EXPECT_FALSE(weft::with_timeout(10s, [&] { return s.next(); }));
+        EXPECT_EQ(code_of([&] { c.publish("news", ""); }), errc::client_closed);
+    });
+    server.end(SIGKILL);
+}
+
 }  // namespace
 }  // namespace weft::test
