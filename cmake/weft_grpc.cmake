@@ -15,11 +15,13 @@ find_library(weft_grpc_absl_library absl_synchronization)  # headers of libgrpc+
 find_library(weft_protobuf_library protobuf)
 find_program(weft_protoc protoc)
 find_program(weft_grpc_plugin grpc_cpp_plugin)
-mark_as_advanced(weft_grpc_include weft_grpc_library weft_grpc_core_library weft_grpc_gpr_library weft_grpc_absl_library weft_protobuf_library weft_protoc weft_grpc_plugin)
+mark_as_advanced(weft_grpc_include weft_grpc_library
+  weft_grpc_core_library weft_grpc_gpr_library weft_grpc_absl_library weft_protobuf_library weft_protoc weft_grpc_plugin)
 set(weft_grpc_lacks)
 if(NOT weft_system STREQUAL "linux")
   set(weft_grpc_lacks "it needs Linux")
-elseif(NOT (weft_grpc_include AND weft_grpc_library AND weft_grpc_core_library AND weft_grpc_gpr_library AND weft_grpc_absl_library AND weft_protobuf_library AND weft_protoc AND weft_grpc_plugin))
+elseif(NOT (weft_grpc_include AND weft_grpc_library AND
+    weft_grpc_core_library AND weft_grpc_gpr_library AND weft_grpc_absl_library AND weft_protobuf_library AND weft_protoc AND weft_grpc_plugin))
   set(weft_grpc_lacks "no libgrpc++ or protoc; run: apt-get install libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler")
 endif()
 if(weft_grpc_lacks)

@@ -8,16 +8,16 @@
 //
 // A layer of templates over the generated stubs, whose member async() has the callback API. The
 // callbacks run on threads of gRPC, which must not be blocked. They only set an event (see
-// detail/operation.h). Rejected: completion queues, which need threads of their own that wait in
-// Next(), and a tag and its lifetime for each operation; and a code generator, because the type of
-// a generated method tells which kind of call it is, and its message types.
+// detail/operation.h). Two designs were rejected. Completion queues need threads of their own that
+// wait in Next(), and a tag with its lifetime for each operation. A code generator is not needed:
+// the type of a generated method tells the kind of call and the types of messages.
 //
 // A stream has one outstanding operation in each direction, because read() and write() wait for
 // theirs. So a slow reader makes the writer wait, through the flow control of HTTP/2.
 //
-// Protocol of a stream: a hold, taken before the call starts, keeps gRPC from reporting the end of
-// the call, after which no operation may start. end() removes it under lock_; every operation
-// starts under lock_, and only with the hold. OnDone then comes when all operations are complete.
+// Protocol of a stream: no operation may start after gRPC has reported the end of the call. A hold,
+// taken before the call starts, delays that report. Every operation starts under lock_, and only
+// with the hold. end() removes the hold under lock_. OnDone comes when all operations are complete.
 //
 // Deadlines and cancellation of the caller's context (cancel.h) end the call. The deadline also
 // goes to the server.
@@ -52,8 +52,9 @@ inline void set_deadline(::grpc::ClientContext& context) {
     const weft::detail::cancel_context here(weft::detail::enclosing_context(), weft::detail::never);
     if (here.deadline_ns() == weft::detail::never) return;
     const std::chrono::nanoseconds left(here.deadline_ns() - weft::detail::now_ns());
-    const auto at = std::chrono::system_clock::now() + left;
-    if (at < context.deadline()) context.set_deadline(at);
+    const gpr_timespec at = gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
+    const gpr_timespec own = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_REALTIME);
+    if (gpr_time_cmp(at, own) < 0) context.set_deadline(at);
 }
 
 class unary_call final : public ::grpc::ClientUnaryReactor {

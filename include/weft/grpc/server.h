@@ -271,8 +271,8 @@ public:
 
 /// For the four kinds of methods: each starts f in a green thread and returns at once. The
 /// generated method returns the result. f returns void or ::grpc::Status; what it refers to must
-/// live until it returns, as the messages and the context do. f: of unary, without arguments; of
-/// the others, with a server_writer&, a server_reader&, a server_stream&. Throws std::bad_alloc.
+/// live until it returns, as the messages and the context do. The f of unary() has no arguments.
+/// The others pass a server_writer&, a server_reader& or a server_stream&. Throws std::bad_alloc.
 template <typename F>
 [[nodiscard]] ::grpc::ServerUnaryReactor* unary(handlers& h, ::grpc::CallbackServerContext* context, F f) {
     return detail::started(h, new detail::server_call<::grpc::ServerUnaryReactor>(*context), std::move(f));
@@ -337,8 +337,8 @@ public:
     void shutdown(std::chrono::nanoseconds grace) {
         if (is_stopped_.exchange(true)) return;
         weft::blocking([&] {
-            server_->Shutdown(std::chrono::system_clock::now() +
-                              std::chrono::duration_cast<std::chrono::system_clock::duration>(grace));
+            server_->Shutdown(
+                gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_nanos(grace.count(), GPR_TIMESPAN)));
         });
         handlers_.wait();
     }
