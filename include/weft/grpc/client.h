@@ -47,14 +47,17 @@ namespace weft::grpc {
 
 namespace detail {
 
-// Gives the call the deadline of the caller's context, if that is earlier than its own.
-inline void set_deadline(::grpc::ClientContext& context) {
+// Gives the call the deadline of the caller's context, if that is earlier than its own. Returns that
+// deadline; never: the call has its own one, or none.
+[[nodiscard]] inline int64_t set_deadline(::grpc::ClientContext& context) {
     const weft::detail::cancel_context here(weft::detail::enclosing_context(), weft::detail::never);
-    if (here.deadline_ns() == weft::detail::never) return;
+    if (here.deadline_ns() == weft::detail::never) return weft::detail::never;
     const std::chrono::nanoseconds left(here.deadline_ns() - weft::detail::now_ns());
     const gpr_timespec at = gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
     const gpr_timespec own = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_REALTIME);
-    if (gpr_time_cmp(at, own) < 0) context.set_deadline(at);
+    if (gpr_time_cmp(at, own) >= 0) return weft::detail::never;
+    context.set_deadline(at);
+    return here.deadline_ns();
 }
 
 class unary_call final : public ::grpc::ClientUnaryReactor {
@@ -75,7 +78,9 @@ class client_stream : public Reactor {
 public:
     explicit client_stream(::grpc::ClientContext& context) noexcept : context_(context) {}
 
-    void start() {
+    // deadline_ns: that of set_deadline().
+    void start(int64_t deadline_ns) {
+        deadline_ns_ = deadline_ns;
         this->AddHold();
         this->StartCall();
     }
@@ -93,6 +98,9 @@ public:
         }
         return o.wait([this] { cancel(); });
     }
+
+    // Waits for the status. Throws unless it is OK.
+    void end_or_throw() { throw_unless_ok(end(), deadline_ns_); }
 
     // Waits for the status.
     const ::grpc::Status& end() {
@@ -117,6 +125,7 @@ public:
 
 private:
     ::grpc::ClientContext& context_;
+    int64_t deadline_ns_ = weft::detail::never;  // written before the call starts
     weft::mutex lock_;
     bool has_hold_ = true;   // guarded by lock_
     ::grpc::Status status_;  // written before done_ is set
@@ -141,7 +150,7 @@ public:
     [[nodiscard]] std::optional<Response> read() {
         Response message;
         if (core_.operate(core_.reading, [&] { core_.StartRead(&message); })) return message;
-        detail::throw_unless_ok(core_.end());
+        core_.end_or_throw();
         return std::nullopt;
     }
 
@@ -190,7 +199,7 @@ public:
     /// Ends the stream and waits for the answer. Throws as client_reader::read().
     [[nodiscard]] Response finish() {
         core_.operate(core_.writing, [&] { core_.StartWritesDone(); });
-        detail::throw_unless_ok(core_.end());
+        core_.end_or_throw();
         return std::move(core_.response);
     }
 
@@ -236,7 +245,7 @@ public:
     [[nodiscard]] std::optional<Response> read() {
         Response message;
         if (core_.operate(core_.reading, [&] { core_.StartRead(&message); })) return message;
-        detail::throw_unless_ok(core_.end());
+        core_.end_or_throw();
         return std::nullopt;
     }
 
@@ -288,13 +297,13 @@ template <typename Stub, typename Async, typename Request, typename Response>
     ::grpc::ClientContext& context,
     const Request& request) {
     weft::throw_if_cancelled();
-    detail::set_deadline(context);
+    const int64_t deadline_ns = detail::set_deadline(context);
     Response response;
     detail::unary_call c;
     (stub.async()->*method)(&context, &request, &response, &c);
     c.StartCall();
     detail::wait_or_cancel(c.done, [&] { context.TryCancel(); });
-    detail::throw_unless_ok(c.status);
+    detail::throw_unless_ok(c.status, deadline_ns);
     return response;
 }
 
@@ -317,10 +326,10 @@ template <typename Stub, typename Async, typename Q, typename R>
                                                             ::grpc::ClientContext& context,
                                                             const Q& request) {
     weft::throw_if_cancelled();
-    detail::set_deadline(context);
+    const int64_t deadline_ns = detail::set_deadline(context);
     auto made = new client_reader<R>(context);
     (stub.async()->*method)(&context, &request, &made->core_);
-    made->core_.start();
+    made->core_.start(deadline_ns);
     return std::unique_ptr<client_reader<R>>(made);
 }
 
@@ -332,10 +341,10 @@ template <typename Stub, typename Async, typename Q, typename R>
                                                                                       ::grpc::ClientWriteReactor<Q>*),
                                                                 ::grpc::ClientContext& context) {
     weft::throw_if_cancelled();
-    detail::set_deadline(context);
+    const int64_t deadline_ns = detail::set_deadline(context);
     auto made = new client_writer<Q, R>(context);
     (stub.async()->*method)(&context, &made->core_.response, &made->core_);
-    made->core_.start();
+    made->core_.start(deadline_ns);
     return std::unique_ptr<client_writer<Q, R>>(made);
 }
 
@@ -346,10 +355,10 @@ template <typename Stub, typename Async, typename Q, typename R>
     void (Async::*method)(::grpc::ClientContext*, ::grpc::ClientBidiReactor<Q, R>*),
     ::grpc::ClientContext& context) {
     weft::throw_if_cancelled();
-    detail::set_deadline(context);
+    const int64_t deadline_ns = detail::set_deadline(context);
     auto made = new client_reader_writer<Q, R>(context);
     (stub.async()->*method)(&context, &made->core_);
-    made->core_.start();
+    made->core_.start(deadline_ns);
     return std::unique_ptr<client_reader_writer<Q, R>>(made);
 }
 

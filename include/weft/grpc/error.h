@@ -8,6 +8,7 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -39,11 +40,16 @@ private:
 namespace detail {
 
 // Throws unless s is OK. The interruption of the caller takes precedence over the status that it
-// has caused.
-inline void throw_unless_ok(const ::grpc::Status& s) {
+// has caused. deadline_ns: the caller's deadline that the call was given, or never. gRPC's clock may
+// be ahead, and end the call a little earlier than the caller's deadline would.
+inline void throw_unless_ok(const ::grpc::Status& s, int64_t deadline_ns) {
     if (s.ok()) return;
     if (s.error_code() == ::grpc::StatusCode::CANCELLED || s.error_code() == ::grpc::StatusCode::DEADLINE_EXCEEDED) {
         weft::throw_if_cancelled();
+    }
+    if (s.error_code() == ::grpc::StatusCode::DEADLINE_EXCEEDED && deadline_ns != weft::detail::never) {
+        const weft::detail::cancel_context here(weft::detail::enclosing_context(), weft::detail::never);
+        if (here.deadline_ns() <= deadline_ns) throw weft::timed_out();
     }
     throw rpc_error(s);
 }
