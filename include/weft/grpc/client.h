@@ -47,8 +47,8 @@ namespace weft::grpc {
 
 namespace detail {
 
-// Gives the call the deadline of the caller's context, if that is earlier than its own. Returns that
-// deadline; never: the call has its own one, or none.
+// Gives the call the deadline of the caller's context, if that is earlier than its own. Returns
+// that deadline; never: the call has its own one, or none.
 [[nodiscard]] inline int64_t set_deadline(::grpc::ClientContext& context) {
     const weft::detail::cancel_context here(weft::detail::enclosing_context(), weft::detail::never);
     if (here.deadline_ns() == weft::detail::never) return weft::detail::never;

@@ -40,8 +40,8 @@ private:
 namespace detail {
 
 // Throws unless s is OK. The interruption of the caller takes precedence over the status that it
-// has caused. deadline_ns: the caller's deadline that the call was given, or never. gRPC's clock may
-// be ahead, and end the call a little earlier than the caller's deadline would.
+// has caused. Parameter deadline_ns is the caller's deadline that the call was given, or never.
+// Because gRPC's clock may be ahead, the call may end a little earlier than that.
 inline void throw_unless_ok(const ::grpc::Status& s, int64_t deadline_ns) {
     if (s.ok()) return;
     if (s.error_code() == ::grpc::StatusCode::CANCELLED || s.error_code() == ::grpc::StatusCode::DEADLINE_EXCEEDED) {
