@@ -46,7 +46,7 @@ def headers():
     for folder, _, files in os.walk(os.path.join(ROOT, "include", "weft")):
         for name in files:
             path = os.path.relpath(os.path.join(folder, name), os.path.join(ROOT, "include"))
-            if name.endswith(".h") and path != "weft/c.h" and not path.startswith("weft/asio/"):
+            if name.endswith(".h") and path != "weft/c.h" and not path.startswith(("weft/asio/", "weft/grpc/")):
                 found.append(path)
     return sorted(found, key=lambda path: ("/run" in path, path))
 

@@ -28,7 +28,7 @@ CHECKERS = re.compile(r"^tools/(tidy|docs)(_test)?\.py$")
 # src/observe/ has plain threads, and src/sim/ is called by them: they may use what plain threads use.
 # src/http/, src/http_client/ and the clients of databases and brokers are written like programs of weft: they have std::functions,
 # and the time.
-WITH_PLAIN_THREADS = re.compile(r"^(src|include/weft)/(observe|sim|http|http_client|redis|postgres|nats)/")
+WITH_PLAIN_THREADS = re.compile(r"^(src|include/weft)/(observe|sim|http|http_client|redis|postgres|nats|grpc)/")
 RANDOM_NUMBERS = "src/sim/random_numbers.cc"  # defines them
 BANNED = [
     (re.compile(r"\bstd::(recursive_|timed_|shared_)?mutex\b"), "use base's or weft's own lock: a std::mutex blocks the OS thread"),

@@ -27,7 +27,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 PROCESSORS = ["x86_64", "aarch64", "riscv64"]
 SYSTEMS = ["linux", "darwin", "freebsd", "windows", "bsd", "posix"]
 FAKE_KQUEUE = "test/support/fake_kqueue"  # <sys/event.h>, for the poller of other systems
-LEFT_OUT = ("include/weft/tls/", "include/weft/asio/", "src/tls/", "src/http/", "src/http_client/",
+LEFT_OUT = ("include/weft/tls/", "include/weft/asio/", "include/weft/grpc/", "src/tls/", "src/http/", "src/http_client/",
             "src/redis/", "src/postgres/", "src/nats/")
 
 

@@ -23,7 +23,7 @@ import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
 LAYERS = ["base", "os", "events", "symbols", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "io", "tls", "fs", "process",
-          "signals", "c", "http", "http_client", "redis", "postgres", "nats", "hooks", "observe", "sim"]
+          "signals", "c", "http", "http_client", "redis", "postgres", "nats", "grpc", "hooks", "observe", "sim"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -47,7 +47,7 @@ UPCALLS = {
 ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
-COMPONENTS = ["tls", "asio", "http", "http_client", "redis", "postgres", "nats", "hooks", "observe", "sim"]
+COMPONENTS = ["tls", "asio", "http", "http_client", "redis", "postgres", "nats", "grpc", "hooks", "observe", "sim"]
 
 # Components that build on another one, and headers of a component in the folder of another one.
 BUILD_ON = {"http": ["http_client"]}
@@ -69,7 +69,7 @@ STANDARD_C = {name + ".h" for name in (
 COMPILER = re.compile(r"^(immintrin|x86intrin|cpuid|arm_acle|cet|cxxabi|unwind)\.h$|^(sanitizer|valgrind)/")
 
 # Adapters, and what they adapt to.
-ADAPTERS = {"include/weft/asio/": re.compile(r"^boost/"), "include/weft/sim/gtest.h": re.compile(r"^gtest/")}
+ADAPTERS = {"include/weft/asio/": re.compile(r"^boost/"), "include/weft/grpc/": re.compile(r"^grpcpp/"), "include/weft/sim/gtest.h": re.compile(r"^gtest/")}
 
 # The only include of the model checker.
 MODEL_CHECKER = re.compile(r"^relacy/")

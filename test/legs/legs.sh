@@ -83,7 +83,7 @@ use_compiler_cache() {
     # Those of the components are in none.
     CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' -not -path '*/weft/asio/*' -not -path '*/weft/observe/*' -not -path '*/weft/tls/*' \
         -not -path '*/weft/http/*' -not -path '*/weft/sim/*' -not -path '*/weft/redis/*' \
-        -not -path '*/weft/postgres/*' -not -path '*/weft/nats/*' | sort | paste -sd :)
+        -not -path '*/weft/postgres/*' -not -path '*/weft/nats/*' -not -path '*/weft/grpc/*' | sort | paste -sd :)
     export CCACHE_EXTRAFILES
 }
 

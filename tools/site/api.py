@@ -15,9 +15,11 @@ import header_text
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = [("C++", "include/weft/"), ("Sockets", "include/weft/net/"), ("Observing", "include/weft/observe/"), ("TLS", "include/weft/tls/"),
           ("HTTP", "include/weft/http/"), ("HTTP client", "include/weft/http/client.h"), ("Redis", "include/weft/redis/"),
-          ("PostgreSQL", "include/weft/postgres/"), ("NATS", "include/weft/nats/"), ("Boost.Asio", "include/weft/asio/"), ("C", "include/weft/run/")]
+          ("PostgreSQL", "include/weft/postgres/"), ("NATS", "include/weft/nats/"), ("gRPC", "include/weft/grpc/"),
+          ("Boost.Asio", "include/weft/asio/"), ("C", "include/weft/run/")]
 LIBRARIES = {"Observing": "weft::observe", "TLS": "weft::tls", "HTTP": "weft::http",
-             "HTTP client": "weft::http_client", "Redis": "weft::redis", "PostgreSQL": "weft::postgres", "NATS": "weft::nats", "Boost.Asio": "weft::asio"}
+             "HTTP client": "weft::http_client", "Redis": "weft::redis", "PostgreSQL": "weft::postgres", "NATS": "weft::nats",
+             "gRPC": "weft::grpc", "Boost.Asio": "weft::asio"}
 # Pages about headers that name none in their head comment.
 ABOUT = {"error.h": "errors.md", "future.h": "futures.md", "runtime.h": "runtime.md", "local.h": "local.md", "signals.h": "signals.md",
          "trace.h": "recording.md", "weft.h": "start.md", "c.h": "c_api.md", "net/buffer.h": "sockets.md", "net/endpoint.h": "sockets.md",
