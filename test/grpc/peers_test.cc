@@ -25,7 +25,7 @@ class GrpcPeers : public ::testing::Test {
 protected:
     void SetUp() override {
         if (::system(("python3 " + peer + " check >/dev/null 2>&1").c_str()) != 0)
-            GTEST_SKIP() << "no grpcio; run: python3 -m pip install grpcio";
+            GTEST_SKIP() << "python3-grpcio is not installed";
     }
 };
 
