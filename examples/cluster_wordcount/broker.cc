@@ -122,8 +122,8 @@ void broker::remove_streams() {
     }
 }
 
-// A broker may lack JetStream: then it says at once that nobody answers. So may one that has just
-// started, for a moment.
+// A broker may lack JetStream: then it says at once that no service answers. So may one that has
+// just started, for a moment.
 void broker::first_call(const std::function<void()>& call) {
     const auto begin = steady_clock::now();
     try {

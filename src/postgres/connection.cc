@@ -56,9 +56,10 @@ void check_sendable(const statement& s) {
     if (s.sql().size() > size_max) refuse("the SQL text is larger than 1 GiB");
     if (s.parameters().size() > parameters_max) refuse("more than 65535 parameters: use COPY, or several statements");
     for (const parameter& p : s.parameters()) {
-        if (!p.value()) continue;
-        if (p.value()->size() > size_max) refuse("a parameter is larger than 1 GiB");
-        if (!p.is_binary() && p.value()->find('\0') != std::string::npos)
+        const std::optional<std::string>& value = p.value();
+        if (!value) continue;
+        if (value->size() > size_max) refuse("a parameter is larger than 1 GiB");
+        if (!p.is_binary() && value->find('\0') != std::string::npos)
             refuse("text of a parameter has a zero byte: use postgres::bytes");
     }
 }

@@ -6,8 +6,8 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
-#include "support/environment.h"
 #include "os/os.h"
+#include "support/environment.h"
 
 namespace weft::test {
 namespace {

@@ -19,8 +19,8 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
-#include "support/environment.h"
 #include "support/build.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/resources.h"
 
