@@ -10,8 +10,8 @@
 // below the stack pointer it takes for newer. So a new context has an empty list: all ones, or 0
 // where the system leaves it 0.
 //
-// The frame at the base of a thread's own stack reports exceptions that nobody handles: it calls
-// UnhandledExceptionFilter. The one at the base of a context does the same (run_nobody_handled).
+// The frame at the base of a thread's own stack reports exceptions that no handler takes: it calls
+// UnhandledExceptionFilter. The one at the base of a context does the same (run_unhandled).
 // Otherwise the system would end the process without a word.
 //
 // Frame of a saved context:
@@ -154,7 +154,7 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resume
     xorl %ebp, %ebp
     subq $32, %rsp                             // shadow space
     WEFT_SEH(.seh_stackalloc 40)
-    WEFT_SEH(.seh_handler run_nobody_handled, @except)
+    WEFT_SEH(.seh_handler run_unhandled, @except)
     WEFT_SEH(.seh_endprologue)
     callq *%rax                                // rsp is 16-byte aligned here
     callq *32(%rsp)                            // run_g_exit, which does not return

@@ -180,10 +180,10 @@ bool ask_thread(int /*tid*/, void (* /*look*/)(void*, const fault&) noexcept, vo
 
 // For context/context_windows_x86_64.S. A C++ exception goes on after its throw, and is reported by
 // std::terminate.
-extern "C" [[gnu::used]] EXCEPTION_DISPOSITION run_nobody_handled(EXCEPTION_RECORD* record,
-                                                                  void* /*frame*/,
-                                                                  CONTEXT* context,
-                                                                  void* /*dispatcher*/) {
+extern "C" [[gnu::used]] EXCEPTION_DISPOSITION run_unhandled(EXCEPTION_RECORD* record,
+                                                             void* /*frame*/,
+                                                             CONTEXT* context,
+                                                             void* /*dispatcher*/) {
     EXCEPTION_POINTERS both{record, context};
     const LONG answer = UnhandledExceptionFilter(&both);
     if (answer == EXCEPTION_EXECUTE_HANDLER) TerminateProcess(GetCurrentProcess(), record->ExceptionCode);
