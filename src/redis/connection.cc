@@ -73,8 +73,10 @@ void connection::log_in(const client_options& how) {
 }
 
 void connection::check_usable() {
-    if (broken_ || outstanding_ != 0)
-        fail(errc::connection_lost, "an earlier command failed or was interrupted: call client::open() again");
+    if (!is_in_step())
+        fail(errc::connection_lost,
+             "an earlier command failed or was interrupted, or the server sent more replies than commands: call "
+             "client::open() again");
 }
 
 reply connection::call(const command& c, std::chrono::nanoseconds reply_time) {

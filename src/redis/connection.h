@@ -70,10 +70,7 @@ public:
 
     void set_accepts_multi() noexcept { accepts_multi_ = true; }
 
-    // Bytes that no command asked for would be the reply of the next one.
-    [[nodiscard]] bool is_reusable() const noexcept {
-        return !broken_ && !tainted_ && !watching_ && outstanding_ == 0 && parser_.is_empty();
-    }
+    [[nodiscard]] bool is_reusable() const noexcept { return is_in_step() && !tainted_ && !watching_; }
 
     // The same for an unused connection: the server has not closed it.
     [[nodiscard]] bool is_still_there() const noexcept;
@@ -81,6 +78,9 @@ public:
 private:
     static constexpr std::size_t window = 256;
     static constexpr std::size_t window_bytes = 256 * 1024;
+
+    // Whether the next reply will be that of the next command: I1.
+    [[nodiscard]] bool is_in_step() const noexcept { return !broken_ && outstanding_ == 0 && parser_.is_empty(); }
 
     void check_usable();
     void log_in(const client_options& how);
