@@ -159,23 +159,6 @@ TEST_P(NatsHardTimes, NothingIsLostWhenTheServerIsKilled) {
     });
 }
 
-TEST_P(NatsHardTimes, ASubjectOrHeaderCannotBeginAnotherCommand) {
-    const nats_server s;
-    rt().run([&] {
-        nats::client c(s.at());
-        const nats::subscription all = c.subscribe(">");
-        for (const std::string& bad : {std::string("a\r\nPUB b 0\r\n"), std::string("a b"), std::string("a\0b", 3)}) {
-            EXPECT_EQ(code_of([&] { c.publish(bad, ""); }), errc::bad_subject);
-            EXPECT_EQ(code_of([&] { c.publish({.subject = "a", .reply = bad}); }), errc::bad_subject);
-            EXPECT_EQ(code_of([&] { static_cast<void>(c.subscribe(bad)); }), errc::bad_subject);
-        }
-        EXPECT_THROW(c.publish({.subject = "a", .headers = {{"x", "1\r\nInjected: 2"}}}), std::invalid_argument);
-        EXPECT_THROW(c.publish({.subject = "a", .headers = {{"x:y", "1"}}}), std::invalid_argument);
-        c.publish("end", "");
-        EXPECT_EQ(all.next()->subject, "end");
-    });
-}
-
 TEST_P(NatsHardTimes, AServerThatDoesNotReadIsGivenUpAfterTwoPingIntervals) {
     const nats_server s;
     rt().run([&] {

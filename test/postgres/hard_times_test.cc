@@ -249,36 +249,5 @@ TEST_P(PostgresSubscription, NoticesASilentServer) {
     });
 }
 
-TEST_P(PostgresHardTimes, BadStatementsAreRefusedBeforeAnythingIsSent) {
-    rt().run([&] {
-        postgres::client c({.conninfo = s->conninfo(), .connections_max = 1});
-        using postgres::statement;
-        const std::string cut("SELECT 1\0 WHERE false", 21);
-        EXPECT_THROW(c.query(statement(std::string_view(cut))), std::invalid_argument);
-        const std::string zero("a\0b", 3);
-        EXPECT_THROW(c.query_all({"SELECT 1", {"SELECT $1::text", zero}}), std::invalid_argument);
-        const std::vector<postgres::parameter> many(65'536, postgres::parameter(1));
-        EXPECT_THROW(c.query(statement(std::string_view("SELECT 1"), many)), std::invalid_argument);
-        EXPECT_EQ(weft::with_timeout(5s, [&] { return c.query("SELECT 7").value<int>(); }), 7);
-    });
-}
-
-TEST_P(PostgresHardTimes, SettingsOfOneCallerReachNoOther) {
-    rt().run([&] {
-        postgres::client c({.conninfo = s->conninfo(), .connections_max = 1});
-        c.query("SET application_name = 'left behind'");
-        EXPECT_NE(c.query("SHOW application_name").value<std::string>(), "left behind");
-        postgres::transaction t = c.begin();
-        t.query("SET application_name = 'left behind'");
-        t.commit();
-        { const postgres::transaction ended = std::move(t); }
-        EXPECT_NE(c.query("SHOW application_name").value<std::string>(), "left behind");
-        const auto prepared = [&] { return c.query(postgres::statement("SELECT 3").prepared()).value<int>(); };
-        EXPECT_EQ(prepared(), 3);
-        c.query("DEALLOCATE ALL");
-        EXPECT_EQ(prepared(), 3);
-    });
-}
-
 }  // namespace
 }  // namespace weft::test
